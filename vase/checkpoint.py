@@ -1,0 +1,110 @@
+"""Folders that hold state: tensors in safetensors, the rest in one JSON manifest; atomic, checksummed, no pickle.
+
+Tensor files are named after their content and never rewritten. Replacing the manifest is one rename, so a reader finds
+either the old state or the new one, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from torch import Tensor
+
+VERSION = 1
+MANIFEST = "state.json"
+
+
+class CheckpointError(ValueError):
+    """A folder that cannot be read as the state it should hold."""
+
+
+def write_bytes_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that a crash leaves the old content or the new, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_json_atomic(path: Path, value: Any) -> None:
+    """`write_bytes_atomic` for a JSON value, indented for people."""
+    write_bytes_atomic(path, (json.dumps(value, indent=1) + "\n").encode())
+
+
+def write(folder: str | Path, kind: str, meta: dict[str, Any], groups: dict[str, dict[str, Tensor]]) -> None:
+    """Save named groups of tensors and a JSON-ready `meta`, replacing what an earlier call saved there."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise CheckpointError(f"{folder}: is a file; name a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()) and not (folder / MANIFEST).exists() and list(folder.glob("[!.]*")):
+        strangers = [p.name for p in folder.glob("[!.]*") if p.suffix != ".safetensors"]
+        if strangers:
+            raise CheckpointError(f"{folder}: holds other files ({strangers[0]}); name an empty folder.")
+    files = {}
+    for group, tensors in groups.items():
+        data = safetensors.torch.save({k: v.detach().cpu().contiguous() for k, v in tensors.items()})
+        digest = hashlib.sha256(data).hexdigest()
+        files[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
+        if not (folder / files[group]["file"]).exists():
+            write_bytes_atomic(folder / files[group]["file"], data)
+    body = {"kind": kind, "version": VERSION, "files": files, "meta": meta}
+    write_json_atomic(folder / MANIFEST, {**body, "sha256": _digest(body)})
+    wanted = {entry["file"] for entry in files.values()}
+    for path in folder.glob("*.safetensors"):
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)
+
+
+def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+    """What `write` saved, after every check: (meta, groups of tensors)."""
+    folder = Path(folder)
+    path = folder / MANIFEST
+    if not path.exists():
+        raise CheckpointError(f"{folder}: no {MANIFEST} in it; name a folder that was saved as a {kind}.")
+    try:
+        manifest = json.loads(path.read_bytes())
+        body = {key: manifest[key] for key in ("kind", "version", "files", "meta")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: damaged or not a saved {kind} ({error}); use another copy.") from error
+    if body["kind"] != kind:
+        raise CheckpointError(f"{folder}: holds a {body['kind']}, not a {kind}; name the right folder.")
+    if body["version"] != VERSION:
+        raise CheckpointError(
+            f"{folder}: format version {body['version']}, this program reads version {VERSION}; "
+            "open it with the release that wrote it."
+        )
+    if manifest.get("sha256") != _digest(body):
+        raise CheckpointError(f"{path}: damaged (checksum differs); use another copy.")
+    groups = {}
+    for group, entry in body["files"].items():
+        file = folder / Path(entry["file"]).name
+        if not file.exists():
+            raise CheckpointError(f"{file}: missing; the saved {kind} is incomplete, use another copy.")
+        data = file.read_bytes()
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+            raise CheckpointError(f"{file}: damaged (checksum differs); use another copy.")
+        groups[group] = safetensors.torch.load(data)
+    return body["meta"], groups
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,336 @@
+"""Configuration: one frozen dataclass per part of the method; each field names its symbol and the paper's value."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+def _require(ok: bool, name: str, value: object, rule: str) -> None:
+    if not ok:
+        raise ValueError(f"{name}={value!r}: must be {rule}.")
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Encoder, decoder and classifier (App. A.1, "Encoder and decoder")."""
+
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    """Filters of the 4×4, stride-2 convolutions. Paper: 64-64-128-128."""
+    hidden: int = 256
+    """Units of the fully connected layer. Paper: 256."""
+    latents: int = 24
+    """N, the number of latents. Paper: 24."""
+    likelihood: Literal["bernoulli", "gaussian"] = "bernoulli"
+    """p(x|z,s). Paper: Bernoulli; Gaussian of fixed variance for DM Lab."""
+    gaussian_std: float = 0.1
+    """Standard deviation of the Gaussian likelihood; the paper does not give it."""
+    init: Literal["fan-in", "torch"] = "fan-in"
+    """Initial weights: normal with std 1/√fan_in, or PyTorch's default."""
+
+    def __post_init__(self) -> None:
+        _require(
+            len(self.channels) > 0 and all(c > 0 for c in self.channels),
+            "network.channels",
+            self.channels,
+            "a non-empty tuple of positive numbers",
+        )
+        _require(self.hidden > 0, "network.hidden", self.hidden, "positive")
+        _require(self.latents > 0, "network.latents", self.latents, "positive")
+        _require(
+            self.likelihood in ("bernoulli", "gaussian"),
+            "network.likelihood",
+            self.likelihood,
+            "'bernoulli' or 'gaussian'",
+        )
+        _require(self.gaussian_std > 0, "network.gaussian_std", self.gaussian_std, "positive")
+        _require(self.init in ("fan-in", "torch"), "network.init", self.init, "'fan-in' or 'torch'")
+
+
+@dataclass(frozen=True)
+class CapacityConfig:
+    """The MDL objective (Eq. 3) and its schedule (App. A.3)."""
+
+    objective: Literal["square", "ceiling", "elbo"] = "ceiling"
+    """'square': γ|KL−C|² (Eq. 3). 'ceiling': ELBO + γ·max(KL−C, 0)². 'elbo': β = 1, the entangled condition."""
+    gamma: float = 5.0
+    """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
+    c_max: float = 25.0
+    """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
+    ramp_steps: int = 3000
+    """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k."""
+
+    def __post_init__(self) -> None:
+        _require(
+            self.objective in ("square", "ceiling", "elbo"),
+            "capacity.objective",
+            self.objective,
+            "'square', 'ceiling' or 'elbo'",
+        )
+        _require(self.gamma >= 0, "capacity.gamma", self.gamma, "zero or more")
+        _require(self.c_max >= 0, "capacity.c_max", self.c_max, "zero or more")
+        _require(self.ramp_steps >= 1, "capacity.ramp_steps", self.ramp_steps, "at least 1")
+
+
+@dataclass(frozen=True)
+class MaskConfig:
+    """Atypicality and the latent mask (Eq. 4 and 5; App. A.2): the component A of the ablation."""
+
+    enabled: bool = True
+    """A: infer the mask. Off: a = 1 for every latent."""
+    threshold: float = 0.6
+    """λ. Paper: 0.6 (ablation), 0.7 to 2.0 elsewhere."""
+    hysteresis: float = 0.2
+    """λ0, λ1 = λ(1 ∓ hysteresis): between them a latent keeps its state. The paper gives no values."""
+    protect_only: bool = True
+    """Only a latent that another environment uses can be masked; else a drifting latent is lost for ever."""
+
+    def __post_init__(self) -> None:
+        _require(self.threshold > 0, "mask.threshold", self.threshold, "positive")
+        _require(0 <= self.hysteresis < 1, "mask.hysteresis", self.hysteresis, "in [0, 1)")
+
+    @property
+    def low(self) -> float:
+        """λ0: below it a latent is typical."""
+        return self.threshold * (1 - self.hysteresis)
+
+    @property
+    def high(self) -> float:
+        """λ1: above it a latent is atypical."""
+        return self.threshold * (1 + self.hysteresis)
+
+
+@dataclass(frozen=True)
+class EnvironmentConfig:
+    """Inference of the environment (Eq. 6, Alg. 1): the component S of the ablation."""
+
+    enabled: bool = True
+    """S: infer the environment. Off: one environment index for life."""
+    kappa: float = 1.5
+    """κ: a batch fits s if its loss is at most κ·L̃_s. Paper: 1.5 (MNIST, Fashion), 1.1 (CelebA, DM Lab)."""
+    loss: Literal["deviance", "nll"] = "deviance"
+    """What κ compares: −log p minus its smallest possible value, or −log p itself, as in the paper."""
+    loss_decay: float = 0.98
+    """Decay of the running average L̃_s."""
+    burn_in: int = 100
+    """Batches during which a young environment is kept without a test. Paper: none."""
+    patience: int = 4
+    """Consecutive failing batches before a verdict; they are held and learnt afterwards. Paper: 1."""
+    abrupt: bool = True
+    """A latent testifies against s only if it was typical in s before: a shift is abrupt."""
+    slow_decay: float = 0.95
+    """Decay of the slow weights, which confirm a failed test. 0: the live weights decide alone, as in the paper."""
+    usage_every: int = 25
+    """Steps between two measurements of the used latents."""
+    usage_images: int = 16
+    """Images on which the used latents are measured."""
+    usage_threshold: float = 1.0
+    """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
+
+    def __post_init__(self) -> None:
+        _require(self.kappa >= 1, "environments.kappa", self.kappa, "at least 1")
+        _require(self.loss in ("deviance", "nll"), "environments.loss", self.loss, "'deviance' or 'nll'")
+        _require(0 <= self.loss_decay < 1, "environments.loss_decay", self.loss_decay, "in [0, 1)")
+        _require(self.burn_in >= 0, "environments.burn_in", self.burn_in, "zero or more")
+        _require(self.patience >= 1, "environments.patience", self.patience, "at least 1")
+        _require(0 <= self.slow_decay < 1, "environments.slow_decay", self.slow_decay, "in [0, 1)")
+        _require(self.usage_every >= 1, "environments.usage_every", self.usage_every, "at least 1")
+        _require(self.usage_images >= 1, "environments.usage_images", self.usage_images, "at least 1")
+        _require(self.usage_threshold > 0, "environments.usage_threshold", self.usage_threshold, "positive")
+
+
+@dataclass(frozen=True)
+class DreamConfig:
+    """The dreaming feedback loop (Eq. 7, weighted in App. A.3): the component D of the ablation."""
+
+    enabled: bool = True
+    """D: dream. Off: no protection of the past."""
+    encoder_weight: float = 20.0
+    """α, weight of the encoder proximity. Paper: 1000."""
+    decoder_weight: float = 1.0
+    """β, weight of the decoder proximity. Paper: 20."""
+    snapshot: Literal["leave", "every"] = "leave"
+    """When (φ_old, θ_old) are synced: on leaving an environment, or every τ steps as in the paper."""
+    tau: int = 500
+    """τ: steps between two syncs in the mode 'every'. Paper: 500 or 5000."""
+    gates: bool = True
+    """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
+    gate_tolerance: float = 0.03
+    """On leaving, gates are closed as long as the loss rises by no more than this share."""
+
+    def __post_init__(self) -> None:
+        _require(self.encoder_weight >= 0, "dreaming.encoder_weight", self.encoder_weight, "zero or more")
+        _require(self.decoder_weight >= 0, "dreaming.decoder_weight", self.decoder_weight, "zero or more")
+        _require(self.snapshot in ("leave", "every"), "dreaming.snapshot", self.snapshot, "'leave' or 'every'")
+        _require(self.tau >= 1, "dreaming.tau", self.tau, "at least 1")
+        _require(self.gate_tolerance >= 0, "dreaming.gate_tolerance", self.gate_tolerance, "zero or more")
+
+
+@dataclass(frozen=True)
+class RecruitConfig:
+    """Giving spare latents to a new environment; not in the paper, which relies on them being unmasked."""
+
+    reseed: bool = True
+    """Fresh weights, at the birth of an environment, for latents that nobody uses."""
+    warmup_steps: int = 800
+    """Steps over which the KL of re-seeded latents rises from nothing to its full weight. 0: none."""
+
+    def __post_init__(self) -> None:
+        _require(self.warmup_steps >= 0, "recruiting.warmup_steps", self.warmup_steps, "zero or more")
+
+
+@dataclass(frozen=True)
+class VASEConfig:
+    """Everything that defines a learner, apart from its seed and device."""
+
+    image_shape: tuple[int, int, int] = (1, 32, 32)
+    """Channels, height, width. Paper: 1×64×64, 1×32×32 (ambiguity), 3×64×64 (DM Lab)."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    capacity: CapacityConfig = field(default_factory=CapacityConfig)
+    mask: MaskConfig = field(default_factory=MaskConfig)
+    environments: EnvironmentConfig = field(default_factory=EnvironmentConfig)
+    dreaming: DreamConfig = field(default_factory=DreamConfig)
+    recruiting: RecruitConfig = field(default_factory=RecruitConfig)
+    learning_rate: float = 6e-4
+    """Adam's step size. Paper: 6e-4."""
+    batch_size: int = 64
+    """Images per batch when the learner cuts an array into batches itself. Paper: 64."""
+
+    def __post_init__(self) -> None:
+        _require(
+            len(self.image_shape) == 3 and all(isinstance(n, int) and n > 0 for n in self.image_shape),
+            "image_shape",
+            self.image_shape,
+            "(channels, height, width), all positive integers",
+        )
+        stride = 2 ** len(self.network.channels)
+        _require(
+            self.image_shape[1] % stride == 0 and self.image_shape[2] % stride == 0,
+            "image_shape",
+            self.image_shape,
+            f"divisible by {stride} in height and width (one halving per convolution in "
+            f"network.channels={self.network.channels}); pad or resize the images, or use fewer convolutions",
+        )
+        _require(self.learning_rate > 0, "learning_rate", self.learning_rate, "positive")
+        _require(self.batch_size >= 2, "batch_size", self.batch_size, "at least 2")
+
+    @classmethod
+    def paper(cls, image_shape: tuple[int, int, int] = (1, 64, 64)) -> VASEConfig:
+        """Everything as in the paper's ablation study (150k steps per stage); meant for a GPU."""
+        return cls(
+            image_shape=image_shape,
+            network=NetworkConfig(channels=(64, 64, 128, 128)),
+            capacity=CapacityConfig(objective="square", gamma=100.0, c_max=35.0, ramp_steps=158_730),
+            environments=EnvironmentConfig(burn_in=500),
+            dreaming=DreamConfig(encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False),
+            recruiting=RecruitConfig(reseed=False, warmup_steps=0),
+        )
+
+    @classmethod
+    def laptop(cls, image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
+        """What works best in minutes on one CPU core: about 3,000 steps per stage."""
+        return cls(image_shape=image_shape)
+
+    @classmethod
+    def smoke(cls, image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
+        """Seconds, for tests: a small network and short burn-in."""
+        return cls(
+            image_shape=image_shape,
+            network=NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8),
+            capacity=CapacityConfig(ramp_steps=100),
+            environments=EnvironmentConfig(burn_in=20, patience=2, usage_every=10, usage_images=8),
+            recruiting=RecruitConfig(warmup_steps=50),
+            learning_rate=2e-3,
+            batch_size=32,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready copy; the inverse of `from_dict`."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> VASEConfig:
+        """Rebuild a configuration from `to_dict` or from parsed JSON."""
+        return _from_dict(cls, values, "")
+
+    def with_values(self, values: dict[str, Any]) -> VASEConfig:
+        """A copy with fields replaced by dotted name; strings are parsed by the field's type.
+
+        >>> VASEConfig().with_values({"capacity.gamma": "7", "dreaming.enabled": "no"}).capacity.gamma
+        7.0
+        """
+        known = dict(_leaves(type(self), ""))
+        tree = self.to_dict()
+        for name, value in values.items():
+            if name not in known:
+                raise ValueError(f"unknown field {name!r}{_nearest(name, known)}. Known fields: {', '.join(known)}.")
+            *path, last = name.split(".")
+            node = tree
+            for part in path:
+                node = node[part]
+            node[last] = _parse(name, value, known[name])
+        return type(self).from_dict(tree)
+
+
+def preset(name: str, image_shape: tuple[int, int, int] | None = None) -> VASEConfig:
+    """The configuration of a preset by its name: 'paper', 'laptop' or 'smoke'."""
+    makers = {"paper": VASEConfig.paper, "laptop": VASEConfig.laptop, "smoke": VASEConfig.smoke}
+    if name not in makers:
+        raise ValueError(f"unknown preset {name!r}{_nearest(name, makers)}. Presets: {', '.join(makers)}.")
+    return makers[name]() if image_shape is None else makers[name](image_shape)
+
+
+def _nearest(name: str, known: typing.Iterable[str]) -> str:
+    known = list(known)
+    tails = {k.rsplit(".", 1)[-1]: k for k in known}
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
+        tails[t] for t in difflib.get_close_matches(name.rsplit(".", 1)[-1], tails, n=1)
+    ]
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
+    for name, hint in typing.get_type_hints(cls).items():
+        if dataclasses.is_dataclass(hint):
+            yield from _leaves(typing.cast(type, hint), f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", hint
+
+
+def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
+    hints = typing.get_type_hints(cls)
+    for name in values:
+        if name not in hints:
+            raise ValueError(f"unknown field {prefix + name!r}{_nearest(name, hints)}.")
+    return cls(
+        **{
+            name: _from_dict(hints[name], value, f"{prefix}{name}.")
+            if dataclasses.is_dataclass(hints[name])
+            else _parse(prefix + name, value, hints[name])
+            for name, value in values.items()
+        }
+    )
+
+
+def _parse(name: str, value: Any, hint: Any) -> Any:
+    """Turn a string (from a command line) or a JSON value into the type of a field."""
+    if typing.get_origin(hint) is Literal:
+        return value
+    if typing.get_origin(hint) is tuple:
+        parts = value.replace("x", ",").strip("()[] ").split(",") if isinstance(value, str) else value
+        return tuple(_parse(name, part, int) for part in parts if part != "")
+    try:
+        if hint is bool:
+            words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False}
+            return value if isinstance(value, bool) else ({**words, "0": False})[str(value).strip().lower()]
+        if hint is int and not isinstance(value, bool) and float(value) == int(float(value)):
+            return int(float(value))
+        if hint is float and not isinstance(value, bool) and math.isfinite(float(value)):
+            return float(value)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        pass
+    raise ValueError(f"{name}={value!r}: not a value of type {hint.__name__}.")

@@ -1,0 +1,86 @@
+"""What is known of each environment, and whether a batch fits it (Eq. 6, Alg. 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vase.config import EnvironmentConfig, MaskConfig
+
+
+@dataclass
+class Environment:
+    """The memory of one environment s. Its size does not depend on the stream."""
+
+    index: int
+    mask: Bool[Tensor, N]
+    """a^s: latents typical in s (Eq. 5)."""
+    gate: Bool[Tensor, N]
+    """Latents that the decoder of s may see: all for a new environment, u^s once it has been left."""
+    used: Bool[Tensor, N]
+    """u^s: latents on which reconstructions in s depend."""
+    calm: Float[Tensor, N]
+    """Recent atypicality of each latent in s."""
+    loss: float = float("nan")
+    """L̃_s, the average loss while s was last current."""
+    age: int = 0
+    """Batches of s learnt so far."""
+
+    @property
+    def active(self) -> Bool[Tensor, N]:
+        """Latents through which information about s flows."""
+        return self.mask & self.gate
+
+    def observe(self, loss: float, alpha: Float[Tensor, N], decay: float, calm_decay: float = 0.95) -> None:
+        """Update L̃_s and the recent atypicality with one learnt batch."""
+        self.loss = loss if self.age == 0 else decay * self.loss + (1 - decay) * loss
+        self.calm = alpha.clone() if self.age == 0 else calm_decay * self.calm + (1 - calm_decay) * alpha
+        self.age += 1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A batch seen through one environment: L_s(x) and α(x)."""
+
+    loss: float
+    alpha: Float[Tensor, N]
+
+
+def used_by_others(environments: list[Environment], current: int, n_latents: int) -> Bool[Tensor, N]:
+    """Latents that some environment other than `current` uses: those that a mask must protect."""
+    others = [e.used for e in environments if e.index != current]
+    return torch.stack(others).any(0) if others else torch.zeros(n_latents, dtype=torch.bool)
+
+
+def objections(
+    environment: Environment, evidence: Evidence, config: EnvironmentConfig, mask: MaskConfig
+) -> tuple[str, ...]:
+    """Why the batch cannot come from this environment, in words; empty if it fits (Eq. 6, Alg. 1).
+
+    Loss test: L_s(x) ≤ κ·L̃_s. Mask test: every latent used by s is still typical; with `config.abrupt`, only a latent
+    that was clearly typical in s before can testify.
+    """
+    found = []
+    s = environment.index
+    # A perfect record must not make every batch a stranger: losses are compared above a hundredth of a nat.
+    reference = max(environment.loss, 1e-2)
+    if not evidence.loss <= config.kappa * reference:
+        found.append(
+            f"loss {evidence.loss:.1f} is {evidence.loss / reference:.2f} times that of environment {s} "
+            f"({environment.loss:.1f}), more than κ = {config.kappa:g}"
+        )
+    if mask.enabled:
+        strange = environment.used & environment.active & (evidence.alpha > mask.high)
+        if config.abrupt:
+            strange &= environment.calm < mask.low
+        latents = strange.nonzero().flatten().tolist()
+        if latents:
+            values = ", ".join(f"{evidence.alpha[n]:.2f}" for n in latents)
+            names = ", ".join(map(str, latents))
+            found.append(
+                f"latent{'s' * (len(latents) > 1)} {names} of environment {s} became atypical: {values} > {mask.high:g}"
+            )
+    return tuple(found)

@@ -1,0 +1,87 @@
+"""The decoder's distribution p(x|z,s) (App. A.1) and what is measured with it.
+
+Symbols: x images in [0,1], y decoder outputs (logits for Bernoulli, means for Gaussian).
+Losses are summed over pixels, one number per image.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+Images = Float[Tensor, "B C H W"]
+
+
+def _sum_pixels(values: Images) -> Float[Tensor, B]:
+    return values.flatten(1).sum(1)
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """A product of independent Bernoulli distributions over pixels; the decoder gives logits."""
+
+    def mean(self, y: Images) -> Images:
+        """E[x|z,s]."""
+        return torch.sigmoid(y)
+
+    def nll(self, y: Images, x: Images) -> Float[Tensor, B]:
+        """−log p(x|z,s), the reconstruction error of Eq. 3."""
+        return _sum_pixels(F.binary_cross_entropy_with_logits(y, x, reduction="none"))
+
+    def floor(self, x: Images) -> Float[Tensor, B]:
+        """The smallest −log p(x|·) that any decoder can reach: the entropy of grey pixels."""
+        return -_sum_pixels(torch.xlogy(x, x) + torch.xlogy(1 - x, 1 - x))
+
+    def divergence(self, old: Images, new: Images) -> Float[Tensor, B]:
+        """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
+        p = torch.sigmoid(old)
+        return _sum_pixels(
+            p * (F.logsigmoid(old) - F.logsigmoid(new)) + (1 - p) * (F.logsigmoid(-old) - F.logsigmoid(-new))
+        )
+
+    def curvature(self, y: Images) -> Images:
+        """−∂² log p/∂y² (expected): p(1−p), the Gauss-Newton weight of a logit."""
+        p = torch.sigmoid(y)
+        return p * (1 - p)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A product of Gaussians of fixed standard deviation (App. A.1, DM Lab); the decoder gives means."""
+
+    std: float
+
+    def mean(self, y: Images) -> Images:
+        """E[x|z,s]."""
+        return y
+
+    def nll(self, y: Images, x: Images) -> Float[Tensor, B]:
+        """−log p(x|z,s), the reconstruction error of Eq. 3."""
+        constant = math.log(self.std) + 0.5 * math.log(2 * math.pi)
+        return _sum_pixels(0.5 * ((x - y) / self.std).square() + constant)
+
+    def floor(self, x: Images) -> Float[Tensor, B]:
+        """The smallest −log p(x|·): that of a perfect reconstruction."""
+        constant = math.log(self.std) + 0.5 * math.log(2 * math.pi)
+        return torch.full((len(x),), constant * x[0].numel(), dtype=x.dtype, device=x.device)
+
+    def divergence(self, old: Images, new: Images) -> Float[Tensor, B]:
+        """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
+        return _sum_pixels(0.5 * ((old - new) / self.std).square())
+
+    def curvature(self, y: Images) -> Images:
+        """−∂² log p/∂y²: 1/std²."""
+        return torch.full_like(y, self.std**-2)
+
+
+Likelihood = Bernoulli | Gaussian
+
+
+def likelihood(name: str, std: float) -> Likelihood:
+    """The likelihood that a configuration names."""
+    return Bernoulli() if name == "bernoulli" else Gaussian(std)

@@ -1,0 +1,75 @@
+"""From whatever holds images to one float tensor in [0,1], or an error that says what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+LAYOUTS = "(B,C,H,W), (B,H,W,C) or (B,H,W)"
+
+
+def as_images(
+    images: Any, shape: tuple[int, int, int], *, minimum: int = 1, device: torch.device | str = "cpu"
+) -> Float[Tensor, "B C H W"]:
+    """Check a batch of images and bring it to float32 in [0,1] with shape (B, *shape).
+
+    Accepts NumPy or torch, uint8 or floating point in [0,1], any memory layout, in the shapes (B,C,H,W), (B,H,W,C) or
+    (B,H,W).
+    """
+    if not isinstance(images, np.ndarray | Tensor):
+        try:
+            images = np.asarray(images)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"images of type {type(images).__name__}: pass a NumPy array or a torch tensor.") from error
+    x = images.detach() if isinstance(images, Tensor) else _to_tensor(images)
+    if x.dtype != torch.uint8 and not x.dtype.is_floating_point:
+        raise TypeError(
+            f"images of dtype {str(x.dtype).removeprefix('torch.')}: pass uint8 in 0..255 or floats in [0, 1] "
+            "(for example images.astype('uint8'))."
+        )
+    x = _arrange(x, shape)
+    if len(x) < minimum:
+        what = "an empty batch" if len(x) == 0 else f"a batch of {len(x)} image{'s' * (len(x) > 1)}"
+        why = "atypicality (Eq. 4) is a statistic over the batch; collect more images before learning"
+        raise ValueError(f"{what}: at least {minimum} needed" + (f" ({why})." if minimum > 1 else "."))
+    if x.dtype == torch.uint8:
+        return x.to(device=device, dtype=torch.float32) / 255
+    x = x.to(device=device, dtype=torch.float32)
+    if not bool(torch.isfinite(x).all()):
+        bad = int((~torch.isfinite(x)).flatten(1).any(1).sum())
+        raise ValueError(f"{bad} of {len(x)} images contain NaN or infinity: clean them before learning.")
+    low, high = float(x.min()), float(x.max())
+    if low < 0 or high > 1:
+        remedy = "divide by 255 or pass uint8" if high > 1.5 and low >= 0 else "rescale them, e.g. (x + 1) / 2 or clip"
+        raise ValueError(f"image values from {low:g} to {high:g}: must lie in [0, 1]; {remedy}.")
+    return x
+
+
+def _to_tensor(images: np.ndarray) -> Tensor:
+    if images.dtype == object or images.dtype.kind in "USV":
+        raise TypeError(f"images of dtype {images.dtype}: pass one rectangular array of numbers, {LAYOUTS}.")
+    if images.dtype == np.bool_:
+        return torch.from_numpy(np.ascontiguousarray(images))
+    if not images.dtype.isnative:
+        images = images.astype(images.dtype.newbyteorder("="))
+    if images.dtype.kind == "u" and images.dtype != np.uint8:
+        raise TypeError(f"images of dtype {images.dtype}: pass uint8 in 0..255 or floats in [0, 1].")
+    return torch.from_numpy(np.array(images, order="C"))
+
+
+def _arrange(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    c, h, w = shape
+    if x.ndim == 4 and x.shape[1:] == (c, h, w):
+        return x.contiguous()
+    if x.ndim == 4 and x.shape[1:] == (h, w, c):
+        return x.permute(0, 3, 1, 2).contiguous()
+    if x.ndim == 3 and c == 1 and x.shape[1:] == (h, w):
+        return x[:, None].contiguous()
+    raise ValueError(
+        f"images of shape {tuple(x.shape)}: this learner takes {LAYOUTS} with C,H,W = {c},{h},{w}; "
+        "resize or convert them, or build the learner with another image_shape."
+    )

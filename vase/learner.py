@@ -1,0 +1,459 @@
+"""VASE: the only owner of weights, optimiser and memory. `partial_fit` reads like the paper's Section 3."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from sklearn.base import BaseEstimator, TransformerMixin
+from torch import Tensor
+
+from vase import checkpoint
+from vase.config import VASEConfig
+from vase.core.atypicality import atypicality, update_mask
+from vase.core.capacity import capacity_target, capacity_term, kl_per_latent
+from vase.core.dreaming import draw_environments, encoder_proximity
+from vase.core.environments import Environment, Evidence, objections, used_by_others
+from vase.core.likelihood import Images
+from vase.core.usage import bearable_noise, close_gates
+from vase.networks import Networks
+from vase.records import Step
+from vase.representation import Representation
+
+RECENT = 4
+"""Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
+
+
+@dataclass(frozen=True)
+class Dreams:
+    """x' ~ p_θ'(·|z, s') and what the snapshot makes of them (Eq. 7)."""
+
+    s: Int[Tensor, B]
+    z: Float[Tensor, "B N"]
+    gate: Float[Tensor, "B N"]
+    x: Images
+    y: Images
+    mean: Float[Tensor, "B N"]
+    log_var: Float[Tensor, "B N"]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One pass of the networks over a batch in the current environment, and over dreams."""
+
+    x: Images
+    mean: Float[Tensor, "B N"]
+    log_var: Float[Tensor, "B N"]
+    y: Images
+    logits: Float[Tensor, "B K"]
+    nll: Float[Tensor, ""]
+    deviance: Float[Tensor, ""]
+    alpha: Float[Tensor, N]
+    past: tuple[Dreams, Tensor, Tensor, Tensor, Tensor] | None
+    """Dreams with the live networks' mean, log-variance, decoder output and classifier logits on them."""
+
+
+class VASE(TransformerMixin, BaseEstimator, Representation):
+    """Learns one disentangled representation from a stream of images whose distribution shifts without notice.
+
+    >>> import numpy as np
+    >>> model = VASE(VASEConfig.smoke(image_shape=(1, 32, 32)), seed=0)
+    >>> step = model.partial_fit(np.zeros((8, 32, 32), np.uint8))
+    >>> step.environment, step.is_new
+    (0, True)
+    """
+
+    def __init__(self, config: VASEConfig | None = None, *, seed: int = 0, device: str = "auto") -> None:
+        self.config = config
+        self.seed = seed
+        self.device = device
+        Representation.__init__(self, VASEConfig() if config is None else config, seed, device)
+        self._old: Networks | None = None
+        self._optimiser = torch.optim.Adam(self._nets.parameters(), lr=self._c.learning_rate, fused=True)
+        self._held: list[Images] = []
+        self._recent: deque[Images] = deque(maxlen=RECENT)
+        self._recruited = torch.full((self._n,), -1, dtype=torch.long)
+
+    # ---------------------------------------------------------------- learning
+
+    def partial_fit(self, images: Any, y: object = None) -> Step:
+        """Learn from one batch; nobody has to say which world it comes from."""
+        x = self._images(images, minimum=2)
+        self._step += 1
+        if not self._memory:
+            self._be_born(self._alpha)
+            return self._learn([x], switched=True, is_new=True, reasons=("the first environment",))
+        forward = self._forward(x)
+        self._alpha = forward.alpha
+        reasons = self._suspicion(forward)
+        if not reasons:
+            dropped, self._held = len(self._held), []
+            return self._update(forward, dropped=dropped)
+        self._held.append(x)
+        if len(self._held) < self._c.environments.patience:
+            return self._report(None, held=True, reasons=reasons)
+        held, self._held = self._held, []
+        verdict, reasons = self._verdict(torch.cat(held), self._judges())
+        if verdict == self._current:
+            return self._learn(held, reasons=reasons)
+        self._leave()
+        if verdict is None:
+            self._be_born(atypicality(*self._encode(self._nets, torch.cat(held))[1:]).cpu())
+        else:
+            self._return_to(verdict)
+        return self._learn(held, switched=True, is_new=verdict is None, reasons=reasons)
+
+    def fit(self, stream: Any, y: object = None, *, progress: bool = False) -> VASE:
+        """Learn from a stream: an iterable of batches (or of objects with `.images`), or one array, cut into batches.
+
+        Unlike most scikit-learn estimators, a second call goes on learning: a life has one beginning.
+        """
+        batches = self._batches(stream)
+        if progress:
+            from rich.progress import track
+
+            total = len(stream) if hasattr(stream, "__len__") and not isinstance(stream, np.ndarray | Tensor) else None
+            batches = iter(track(batches, description="learning", total=total))
+        for images in batches:
+            self.partial_fit(images)
+        return self
+
+    def _batches(self, stream: Any) -> Iterator[Any]:
+        if isinstance(stream, np.ndarray | Tensor):
+            x = self._images(stream, minimum=2)
+            order = torch.randperm(len(x), generator=self._generator)
+            for i in range(0, max(1, len(x) - 1), self._c.batch_size):
+                if len(order[i : i + self._c.batch_size]) > 1:
+                    yield x[order[i : i + self._c.batch_size]]
+        elif isinstance(stream, Iterable):
+            for batch in stream:
+                yield getattr(batch, "images", batch)
+        else:
+            raise TypeError(f"a stream of type {type(stream).__name__}: pass an array or an iterable of batches.")
+
+    def _learn(self, batches: list[Images], **report: Any) -> Step:
+        """Learn held batches, oldest first; report on the last."""
+        for x in batches[:-1]:
+            self._update(self._forward(x))
+        return self._update(self._forward(batches[-1]), **report)
+
+    def _forward(self, x: Images) -> Forward:
+        """Encode, sample z^s (Eq. 2) and decode in the current environment; dreams ride along in the same pass."""
+        nets, b = self._nets, len(x)
+        dreams = self._dream(b)
+        h, mean, log_var = nets.encode(x if dreams is None else torch.cat([x, dreams.x]))
+        env = self._memory[self._current]
+        z = self._sample(env, mean[:b], log_var[:b], self._noise(b))
+        s = self._label(self._current, b)
+        y = nets.decode(z, s) if dreams is None else nets.decode(torch.cat([z, dreams.z]), torch.cat([s, dreams.s]))
+        logits = nets.classify(h, len(self._memory))
+        nll = self._p.nll(y[:b], x).mean()
+        return Forward(
+            x=x,
+            mean=mean[:b],
+            log_var=log_var[:b],
+            y=y[:b],
+            logits=logits[:b],
+            nll=nll,
+            deviance=nll.detach() - self._p.floor(x).mean(),
+            alpha=atypicality(mean[:b].detach(), log_var[:b].detach()).cpu(),
+            past=None if dreams is None else (dreams, mean[b:], log_var[b:], y[b:], logits[b:]),
+        )
+
+    def _update(self, forward: Forward, **report: Any) -> Step:
+        """One gradient step on Eq. 8 (weighted as in App. A.3) plus L_env, then the bookkeeping."""
+        c, env = self._c, self._memory[self._current]
+        active = env.active.to(self._device)
+        kl = kl_per_latent(forward.mean, forward.log_var, active)
+        target = capacity_target(self._step, c.capacity)
+        labels = self._label(self._current, len(forward.x))
+        classifier = F.cross_entropy(forward.logits, labels)
+        loss = forward.nll + capacity_term(kl, target, c.capacity, self._warmup())
+        encoder = decoder = torch.zeros((), device=self._device)
+        if forward.past is not None:
+            dreams, mean, log_var, y, logits = forward.past
+            encoder = encoder_proximity(mean, log_var, dreams.mean, dreams.log_var, dreams.gate).mean()
+            decoder = self._p.divergence(dreams.y, y).mean()
+            classifier = classifier + F.cross_entropy(logits, dreams.s)
+            loss = loss + c.dreaming.encoder_weight * encoder + c.dreaming.decoder_weight * decoder
+        loss = loss + classifier
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._optimiser.step()
+        self._follow()
+        numbers = torch.stack([loss, forward.nll, forward.deviance, kl.sum(), encoder, decoder, classifier]).tolist()
+        if not np.isfinite(numbers[0]):
+            raise FloatingPointError(
+                f"the loss became {numbers[0]} at step {self._step}: load the last checkpoint and lower learning_rate "
+                f"(now {c.learning_rate:g}) or capacity.gamma (now {c.capacity.gamma:g})."
+            )
+        env.observe(
+            numbers[2] if c.environments.loss == "deviance" else numbers[1], forward.alpha, c.environments.loss_decay
+        )
+        self._recent.append(forward.x)
+        if c.mask.enabled:
+            env.mask = update_mask(env.mask, forward.alpha, c.mask.low, c.mask.high, self._maskable(self._current))
+        if env.age % c.environments.usage_every == 0:
+            noise = self._bearable(self._nets, forward.x[: c.environments.usage_images])
+            env.used = (noise < c.environments.usage_threshold) & env.active
+        if self._every_tau() and (self._old is None or self._step % c.dreaming.tau == 0):
+            self._sync()
+        return self._report(numbers, **report)
+
+    def _report(
+        self,
+        numbers: list[float] | None,
+        *,
+        switched: bool = False,
+        is_new: bool = False,
+        held: bool = False,
+        dropped: int = 0,
+        reasons: tuple[str, ...] = (),
+    ) -> Step:
+        loss, nll, deviance, kl, encoder, decoder, classifier = numbers or [float("nan")] * 7
+        return Step(
+            step=self._step,
+            environment=self._current,
+            switched=switched,
+            is_new=is_new,
+            held=held,
+            dropped=dropped,
+            loss=loss,
+            reconstruction=nll,
+            deviance=deviance,
+            kl=kl,
+            capacity=capacity_target(self._step, self._c.capacity),
+            dream_encoder=encoder,
+            dream_decoder=decoder,
+            classifier=classifier,
+            atypicality=self.atypicality,
+            mask=self.mask,
+            reasons=reasons,
+        )
+
+    # ---------------------------------------------------------------- which environment (Eq. 6, Alg. 1)
+
+    def _suspicion(self, forward: Forward) -> tuple[str, ...]:
+        """Why this batch does not come from the current environment; empty if it does, or if nobody asks."""
+        c = self._c.environments
+        env = self._memory[self._current]
+        if not c.enabled or env.age < c.burn_in:
+            return ()
+        candidate = int(forward.logits.detach().softmax(1).mean(0).argmax())
+        loss = forward.deviance if c.loss == "deviance" else forward.nll
+        found = objections(env, Evidence(float(loss), forward.alpha), c, self._c.mask)
+        if candidate == self._current and not found:
+            return ()
+        verdict, reasons = self._verdict(forward.x, self._judges())
+        return () if verdict == self._current else reasons
+
+    def _judges(self) -> Networks:
+        """The weights that decide: the slow ones, so that a spike of the optimiser is not taken for a shift."""
+        return self._slow if self._c.environments.slow_decay > 0 else self._nets
+
+    def _be_born(self, alpha: Float[Tensor, N]) -> None:
+        """A new environment: spare latents for it, and a mask over the latents of others that it leaves untypical."""
+        index = len(self._memory)
+        if index > 0:
+            self._recruit(decoder_std=1.0)
+        ones = torch.ones(self._n, dtype=torch.bool)
+        mask = ones
+        if self._c.mask.enabled:
+            mask = update_mask(ones, alpha, self._c.mask.threshold, self._c.mask.threshold, self._maskable(index))
+        self._memory.append(Environment(index, mask=mask, gate=ones, used=~ones, calm=torch.zeros(self._n)))
+        self._grow(index + 1)
+        self._current = index
+
+    def _grow(self, count: int) -> None:
+        """Room for `count` environments in all copies of the networks; no earlier output changes."""
+        new = self._nets.grow(count, self._generator)
+        self._optimiser.param_groups[0]["params"].extend(new)
+        for nets in (self._slow, self._old):
+            if nets is not None and new:
+                nets.copy_room(self._nets)
+
+    def _return_to(self, index: int) -> None:
+        """An old environment: its own latents, and spare ones, which start without any effect on it."""
+        env = self._memory[index]
+        if self._c.dreaming.gates:
+            env.gate = env.used | self._recruit(decoder_std=0.0)
+            env.mask = env.mask | env.gate
+        self._current = index
+
+    def _leave(self) -> None:
+        """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
+        c, env = self._c, self._memory[self._current]
+        self._nets.load_state_dict(self._slow.state_dict())
+        x = torch.cat(list(self._recent))
+        _h, mean, log_var = self._encode(self._nets, x)
+        noise = self._bearable(self._nets, x[:: max(1, len(x) // (4 * c.environments.usage_images))])
+
+        def loss(gate: Bool[Tensor, N]) -> float:
+            trial = copy.copy(env)
+            trial.gate = gate
+            return self._evidence(self._nets, trial, x, mean, log_var).loss
+
+        if c.dreaming.gates:
+            env.gate, env.loss = close_gates(loss, noise, env.active, c.dreaming.gate_tolerance)
+            env.used = env.gate.clone()
+        else:
+            env.used = (noise < c.environments.usage_threshold) & env.active
+        self._recent.clear()
+        if not self._every_tau():
+            self._sync()
+
+    def _recruit(self, *, decoder_std: float) -> Bool[Tensor, N]:
+        """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity)."""
+        spare = ~used_by_others(self._memory, -1, self._n)
+        latents = spare.nonzero().flatten().tolist()
+        if self._c.recruiting.reseed and latents:
+            self._nets.reseed(latents, self._generator, decoder_std=decoder_std)
+            self._forget_moments(latents)
+            self._slow.load_state_dict(self._nets.state_dict())
+            self._recruited[spare] = self._step
+        return spare
+
+    def _forget_moments(self, latents: list[int]) -> None:
+        spread = latents + [self._n + i for i in latents]
+        for parameter, index in (
+            (self._nets.from_latents.weight, (slice(None), latents)),
+            (self._nets.posterior.weight, (spread,)),
+            (self._nets.posterior.bias, (spread,)),
+        ):
+            for name in ("exp_avg", "exp_avg_sq"):
+                if parameter in self._optimiser.state:
+                    self._optimiser.state[parameter][name][index] = 0
+
+    def _warmup(self) -> Float[Tensor, N] | None:
+        steps = self._c.recruiting.warmup_steps
+        if steps == 0 or int(self._recruited.max()) < 0:
+            return None
+        share = ((self._step - self._recruited) / steps).clamp(0, 1)
+        return torch.where(self._recruited < 0, 1.0, share).to(self._device)
+
+    # ---------------------------------------------------------------- dreaming (Eq. 7)
+
+    def _every_tau(self) -> bool:
+        # Without S no environment is ever left, so the snapshot has to follow the clock.
+        c = self._c
+        return c.dreaming.enabled and (c.dreaming.snapshot == "every" or not c.environments.enabled)
+
+    def _sync(self) -> None:
+        self._old = copy.deepcopy(self._nets).requires_grad_(False)
+
+    @torch.no_grad()
+    def _dream(self, n: int) -> Dreams | None:
+        """Dreams of past environments by the snapshot; without S, of the only environment."""
+        count = len(self._memory)
+        alone = not self._c.environments.enabled
+        if not self._c.dreaming.enabled or self._old is None or (count < 2 and not alone):
+            return None
+        s = draw_environments(n, count, self._current, self._generator, include_current=alone)
+        gates = torch.stack([e.gate if self._c.dreaming.gates else torch.ones_like(e.gate) for e in self._memory])
+        gate = gates[s].to(self._device, torch.float32)
+        s = s.to(self._device)
+        z = self._noise(n) * gate
+        y = self._old.decode(z, s)
+        x = self._p.mean(y).clamp(0, 1)
+        _, mean, log_var = self._old.encode(x)
+        return Dreams(s, z, gate, x, y, mean, log_var)
+
+    def _follow(self) -> None:
+        """Slow weights: an average of the live ones over the last steps."""
+        torch._foreach_lerp_(
+            list(self._slow.parameters()), list(self._nets.parameters()), 1 - self._c.environments.slow_decay
+        )
+
+    # ---------------------------------------------------------------- pieces
+
+    def _noise(self, b: int) -> Float[Tensor, "B N"]:
+        return torch.randn(b, self._n, generator=self._generator).to(self._device)
+
+    @torch.no_grad()
+    def _bearable(self, nets: Networks, x: Images) -> Float[Tensor, N]:
+        env = self._memory[self._current]
+        _, mean, _ = nets.encode(x)
+        active = env.active.to(self._device)
+        return bearable_noise(lambda z: nets.decode(z * active, self._label(env.index, len(z))), mean, self._p).cpu()
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, folder: str | Path) -> None:
+        """Save everything, the optimiser and the random state included, atomically: `load` goes on exactly here."""
+        meta, groups = self.state()
+        checkpoint.write(folder, "vase learner", meta, groups)
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> VASE:
+        """The learner that `save` wrote."""
+        return cls.from_state(*checkpoint.read(folder, "vase learner"), device=device)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+        """Everything as JSON-ready values and named groups of tensors."""
+        moments = {
+            f"{name}|{key}": value
+            for name, parameter in self._nets.named_parameters()
+            for key, value in self._optimiser.state.get(parameter, {}).items()
+        }
+        memory = {
+            "generator": self._generator.get_state(),
+            "recruited": self._recruited,
+            "alpha": self._alpha,
+            "loss": torch.tensor([e.loss for e in self._memory], dtype=torch.float64),
+            "age": torch.tensor([e.age for e in self._memory]),
+        }
+        for name in ("mask", "gate", "used", "calm"):
+            memory[name] = torch.stack([getattr(e, name) for e in self._memory] or [torch.zeros(self._n)])
+        memory |= {f"held.{i:03d}": x for i, x in enumerate(self._held)}
+        memory |= {f"recent.{i:03d}": x for i, x in enumerate(self._recent)}
+        groups = {"weights": self._nets.state_dict(), "slow": self._slow.state_dict(), "optimiser": moments}
+        if self._old is not None:
+            groups["snapshot"] = self._old.state_dict()
+        meta = {
+            "config": self._c.to_dict(),
+            "seed": self.seed,
+            "step": self._step,
+            "current": self._current,
+            "environments": len(self._memory),
+        }
+        return meta, {**groups, "memory": memory}
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], groups: dict[str, dict[str, Tensor]], device: str = "auto") -> VASE:
+        """Rebuild a learner from `state`."""
+        self = cls(VASEConfig.from_dict(meta["config"]), seed=meta["seed"], device=device)
+        self._grow(meta["environments"])
+        self._nets.load_state_dict(groups["weights"])
+        self._slow.load_state_dict(groups["slow"])
+        if "snapshot" in groups:
+            self._sync()
+            assert self._old is not None
+            self._old.load_state_dict(groups["snapshot"])
+        parameters = dict(self._nets.named_parameters())
+        for key, value in groups["optimiser"].items():
+            name, moment = key.split("|")
+            self._optimiser.state[parameters[name]][moment] = value.to(self._device)
+        memory = groups["memory"]
+        self._generator.set_state(memory["generator"])
+        self._recruited, self._alpha = memory["recruited"], memory["alpha"]
+        self._memory = [
+            Environment(
+                i,
+                **{name: memory[name][i] for name in ("mask", "gate", "used", "calm")},
+                loss=float(memory["loss"][i]),
+                age=int(memory["age"][i]),
+            )
+            for i in range(meta["environments"])
+        ]
+        self._held = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("held.")]
+        self._recent.extend(memory[k].to(self._device) for k in sorted(memory) if k.startswith("recent."))
+        self._step, self._current = meta["step"], meta["current"]
+        return self

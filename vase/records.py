@@ -1,0 +1,85 @@
+"""What the learner hands out: immutable records of NumPy arrays and plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one call of `partial_fit` did. Losses are means over the batch and NaN when nothing was learnt."""
+
+    step: int
+    """Batches seen so far, this one included."""
+    environment: int
+    """The current environment after this batch."""
+    switched: bool
+    """The environment changed with this batch (true for the very first batch too)."""
+    is_new: bool
+    """The environment was born with this batch."""
+    held: bool
+    """The batch was set aside: it fits no environment yet and will be learnt after the verdict."""
+    dropped: int
+    """Held batches given up because the stream went back before a verdict."""
+    loss: float
+    reconstruction: float
+    """−log p(x|z,s), the first term of Eq. 3."""
+    deviance: float
+    """The reconstruction error above its smallest possible value."""
+    kl: float
+    capacity: float
+    """C(t), the target of the KL."""
+    dream_encoder: float
+    """Encoder proximity on dreams (Eq. 7), unweighted."""
+    dream_decoder: float
+    """Decoder proximity on dreams (Eq. 7), unweighted."""
+    classifier: float
+    """L_env (App. A.1)."""
+    atypicality: Float[np.ndarray, N]
+    """α_n of this batch (Eq. 4)."""
+    mask: Bool[np.ndarray, N]
+    """Active latents of the current environment (Eq. 5)."""
+    reasons: tuple[str, ...]
+    """Why the batch was held or the environment changed, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The representation q(z|x) of a batch."""
+
+    mean: Float[np.ndarray, "B N"]
+    std: Float[np.ndarray, "B N"]
+    active: Bool[np.ndarray, N]
+    """Latents that are typical on this batch (all maskable ones if it has one image only)."""
+    environment: int | None
+    """The environment the batch belongs to; None if it fits none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """Which environment a batch belongs to, and why."""
+
+    probabilities: Float[np.ndarray, K]
+    """q(s|x) averaged over the batch, over the environments seen."""
+    environment: int | None
+    """The verdict of Eq. 6; None for a new environment."""
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EnvironmentView:
+    """A read-only copy of what the learner knows about one environment."""
+
+    index: int
+    loss: float
+    """L̃_s."""
+    used: Bool[np.ndarray, N]
+    """u^s."""
+    mask: Bool[np.ndarray, N]
+    """Active latents."""
+    age: int
+    """Batches learnt in this environment."""

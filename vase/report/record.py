@@ -1,0 +1,143 @@
+"""What the figures know about a run: its stages, its rows, and which environment stood for which world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Steps start < t <= end of something that has a name."""
+
+    name: Any
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """Rows of a run beside the stream it saw.
+
+    `stages` gives (world, steps) in the order of the stream, which the learner never knew; `threshold` is λ.
+    """
+
+    stages: tuple[tuple[str, int], ...]
+    rows: tuple[Row, ...]
+    threshold: float = 0.6
+
+    def of(self, kind: str) -> list[Row]:
+        """Rows of one kind, in order."""
+        return [row for row in self.rows if row.get("kind") == kind]
+
+    @cached_property
+    def total(self) -> int:
+        """Last step of the run so far."""
+        planned = sum(steps for _, steps in self.stages)
+        seen = max((int(row["step"]) for row in self.rows if "step" in row), default=planned)
+        return min(seen, planned) if planned else seen
+
+    @cached_property
+    def worlds(self) -> tuple[str, ...]:
+        """Names of the worlds, in order of their first visit."""
+        return tuple(dict.fromkeys(world for world, _ in self.stages))
+
+    @cached_property
+    def visits(self) -> tuple[Span, ...]:
+        """Stages that the run has reached, cut at its last step."""
+        spans, start = [], 0
+        for world, steps in self.stages:
+            if start < self.total:
+                spans.append(Span(world, start, min(start + steps, self.total)))
+            start += steps
+        return tuple(spans)
+
+    @cached_property
+    def true_switches(self) -> tuple[int, ...]:
+        """Steps after which the world really changed."""
+        pairs = zip(self.visits[:-1], self.visits[1:], strict=True)
+        return tuple(after.start for before, after in pairs if before.name != after.name)
+
+    @cached_property
+    def switches(self) -> tuple[Row, ...]:
+        """Switches the learner announced after its first environment."""
+        return tuple(row for row in self.of("switch") if int(row["step"]) > 1)
+
+    @cached_property
+    def environments(self) -> tuple[Span, ...]:
+        """Environments as inferred, from one announced switch to the next."""
+        steps = self.of("step")
+        current = int(steps[0]["environment"]) if steps else 0
+        spans, start = [], 0
+        for row in self.switches:
+            spans.append(Span(current, start, int(row["step"])))
+            current, start = int(row["environment"]), int(row["step"])
+        spans.append(Span(current, start, self.total))
+        return tuple(span for span in spans if span.end > span.start)
+
+    @cached_property
+    def world_of(self) -> dict[int, str]:
+        """Environment -> the world it mostly stood for."""
+        shared: dict[int, dict[str, int]] = {}
+        for environment in self.environments:
+            for visit in self.visits:
+                overlap = min(environment.end, visit.end) - max(environment.start, visit.start)
+                if overlap > 0:
+                    counts = shared.setdefault(environment.name, {})
+                    counts[visit.name] = counts.get(visit.name, 0) + overlap
+        return {environment: max(counts, key=lambda w: counts[w]) for environment, counts in sorted(shared.items())}
+
+    def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
+        """Steps and α of every latent at these steps."""
+        rows = [row for row in self.of("step") if row.get("atypicality") is not None]
+        steps = np.array([row["step"] for row in rows], np.int64)
+        alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
+        return steps, alpha.reshape(len(rows), -1)
+
+    def scores(self, metric: str) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
+        """World -> (steps, scores) of one metric of the probes."""
+        series: dict[str, list[tuple[int, float]]] = {}
+        for row in self.of("probe"):
+            if row.get(metric) is not None:
+                series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
+        order = sorted(series, key=lambda world: self.worlds.index(world) if world in self.worlds else len(self.worlds))
+        return {
+            world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
+            for world in order
+        }
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """Rows of a rows.jsonl; a last line that was cut off by a crash is left out."""
+    return tuple(_parse(path.read_text().splitlines(), path))
+
+
+def _parse(lines: list[str], path: Path) -> Iterable[Row]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):
+                return
+            raise ValueError(f"{path}, line {number} is not JSON ({error.msg}); restore or remove this line") from error
+
+
+def title(world: str) -> str:
+    """A world's name for readers: "moving-inverse-fashion:12" -> "moving inverse Fashion 12 px"."""
+    if world.startswith("folder:"):
+        return Path(world.removeprefix("folder:")).name or world
+    name, _, size = world.partition(":")
+    proper = {"mnist": "MNIST", "fashion": "Fashion"}
+    words = [proper.get(word, word) for word in name.split("-")]
+    return " ".join(words) + (f" {size} px" if size else "")

@@ -1,0 +1,97 @@
+"""One look for all figures: colour-blind-safe colours, small helpers for images, saving. No global state is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+WORLD_COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),  # Okabe and Ito
+    *("#332288", "#882255", "#999933", "#44AA99", "#661100", "#6699CC"),  # Tol, muted
+)
+LATENT_COLOURS = ("#332288", "#CC6677", "#117733", "#AA4499", "#88CCEE", "#882255", "#999933", "#44AA99")
+INK, GREY, PALE = "#222222", "#8C8C8C", "#DDDDDD"
+
+_RC: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 9,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "text.color": INK,
+    "hatch.linewidth": 0.6,
+    "image.interpolation": "nearest",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw inside with our settings; matplotlib's own are back afterwards."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that keeps its parts from overlapping."""
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(w_pad=0.06, h_pad=0.06)  # type: ignore[call-arg]
+    return figure
+
+
+def save(figure: Figure, path: Path, dpi: int = 150) -> Path:
+    """Write a PNG, replacing an older one in a single move."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.part")
+    with styled():
+        figure.savefig(partial, dpi=dpi, format="png", metadata={"Software": None})
+    partial.replace(path)
+    return path
+
+
+def world_colour(index: int) -> str:
+    """Colour of the world (or environment) with this number."""
+    return WORLD_COLOURS[index % len(WORLD_COLOURS)]
+
+
+def tint(colour: str, strength: float) -> tuple[float, float, float]:
+    """A colour mixed with white: strength 1 is the colour, 0 is white."""
+    red, green, blue = (1 - strength * (1 - channel) for channel in to_rgb(colour))
+    return red, green, blue
+
+
+def rgb(images: np.ndarray) -> Float[np.ndarray, "... H W 3"]:
+    """(..., C, H, W) images, uint8 or in [0, 1], as RGB for matplotlib."""
+    array = np.asarray(images)
+    array = array.astype(np.float64) / 255 if array.dtype == np.uint8 else array.astype(np.float64)
+    array = np.moveaxis(np.clip(array, 0, 1), -3, -1)
+    return np.repeat(array, 3, axis=-1) if array.shape[-1] == 1 else array[..., :3]
+
+
+def strip(images: np.ndarray, gap: int = 1) -> Float[np.ndarray, "H W 3"]:
+    """(n, C, H, W) images side by side, with white gaps."""
+    tiles = rgb(images)
+    n, height, width, _ = tiles.shape
+    canvas = np.ones((height, n * (width + gap) - gap, 3))
+    for i, tile in enumerate(tiles):
+        canvas[:, i * (width + gap) : i * (width + gap) + width] = tile
+    return canvas

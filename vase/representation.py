@@ -1,0 +1,235 @@
+"""What the learner knows: networks, environments, and every question one can ask without learning."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vase.config import VASEConfig
+from vase.core.atypicality import atypicality, update_mask
+from vase.core.capacity import sample_posterior
+from vase.core.environments import Environment, Evidence, objections, used_by_others
+from vase.core.likelihood import Images, likelihood
+from vase.images import as_images
+from vase.networks import Networks
+from vase.records import Encoding, EnvironmentView, Inference
+
+CHUNK = 256
+"""Images that pass through the networks at once when nothing is learnt."""
+
+
+class Representation:
+    """Encoder, decoder and classifier with the memory of environments (Eq. 1, 2 and 6)."""
+
+    def __init__(self, config: VASEConfig, seed: int, device: str) -> None:
+        if not isinstance(config, VASEConfig):
+            raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
+        self._c = config
+        self._device = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+        self._n = config.network.latents
+        self._p = likelihood(config.network.likelihood, config.network.gaussian_std)
+        self._generator = torch.Generator().manual_seed(seed)
+        self._nets = Networks(config, self._generator).to(self._device)
+        self._slow = copy.deepcopy(self._nets).requires_grad_(False)
+        self._memory: list[Environment] = []
+        self._current = 0
+        self._step = 0
+        self._alpha = torch.zeros(self._n)
+
+    @property
+    def n_latents(self) -> int:
+        """N."""
+        return self._n
+
+    @property
+    def steps(self) -> int:
+        """Batches seen so far."""
+        return self._step
+
+    @property
+    def environment(self) -> int:
+        """The current environment."""
+        return self._current
+
+    @property
+    def environments(self) -> tuple[EnvironmentView, ...]:
+        """What is known of every environment seen so far."""
+        return tuple(
+            EnvironmentView(e.index, e.loss, e.used.numpy().copy(), e.active.numpy().copy(), e.age)
+            for e in self._memory
+        )
+
+    @property
+    def mask(self) -> Bool[np.ndarray, N]:
+        """Active latents of the current environment (Eq. 5)."""
+        return self._memory[self._current].active.numpy().copy() if self._memory else np.ones(self._n, bool)
+
+    @property
+    def used(self) -> Bool[np.ndarray, "K N"]:
+        """u^s of every environment (App. A.2)."""
+        return np.array([e.used.numpy() for e in self._memory], dtype=bool).reshape(-1, self._n)
+
+    @property
+    def atypicality(self) -> Float[np.ndarray, N]:
+        """α_n of the last batch (Eq. 4)."""
+        return self._alpha.numpy().copy()
+
+    # ---------------------------------------------------------------- questions
+
+    @torch.no_grad()
+    def encode(self, images: Any) -> Encoding:
+        """Mean and standard deviation of q(z|x), the active latents, and the environment of the batch."""
+        x = self._images(images)
+        _, mean, log_var = self._encode(self._nets, x)
+        s = self._verdict(x, self._nets)[0] if self._memory else None
+        active = self._memory[self._current if s is None else s].active if self._memory else torch.ones(self._n) > 0
+        if s is None and self._memory and self._c.mask.enabled and len(x) > 1:
+            alpha = atypicality(mean, log_var).cpu()
+            active = update_mask(active, alpha, self._c.mask.low, self._c.mask.high, self._maskable(-1))
+        return Encoding(
+            mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy(), active.numpy().copy(), environment=s
+        )
+
+    @torch.no_grad()
+    def transform(self, images: Any) -> Float[np.ndarray, "B N"]:
+        """The means of q(z|x), one row per image."""
+        return self._encode(self._nets, self._images(images))[1].cpu().numpy()
+
+    @torch.no_grad()
+    def decode(self, z: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
+        """E[x|z,s]; an environment sees only the latents that are its own."""
+        s = self._index(environment)
+        values = torch.as_tensor(np.asarray(z, dtype=np.float32))
+        if values.ndim != 2 or values.shape[1] != self._n:
+            raise ValueError(f"z of shape {tuple(values.shape)}: must be (B, {self._n}), one column per latent.")
+        if not bool(torch.isfinite(values).all()):
+            raise ValueError("z contains NaN or infinity: pass finite latents.")
+        return self._mean(values.to(self._device), s).cpu().numpy()
+
+    @torch.no_grad()
+    def reconstruct(self, images: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
+        """Decode the means of q(z|x), in the environment of the batch or in any other (cross-domain)."""
+        x = self._images(images)
+        if environment is None:
+            environment = self._verdict(x, self._nets)[0] if self._memory else None
+        s = self._index(environment)
+        return self._mean(self._encode(self._nets, x)[1], s).cpu().numpy()
+
+    @torch.no_grad()
+    def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> Float[np.ndarray, "n C H W"]:
+        """Images of an environment from the prior (Eq. 1); the same `seed` gives the same dreams."""
+        s = self._index(environment)
+        if n < 1:
+            raise ValueError(f"n={n}: ask for at least one dream.")
+        generator = torch.Generator()
+        _ = generator.seed() if seed is None else generator.manual_seed(seed)
+        z = torch.randn(n, self._n, generator=generator).to(self._device)
+        return self._mean(z, s).cpu().numpy()
+
+    @torch.no_grad()
+    def traverse(
+        self,
+        images: Any,
+        latents: list[int] | None = None,
+        span: float = 2.0,
+        points: int = 9,
+        environment: int | None = None,
+    ) -> Float[np.ndarray, "B L points C H W"]:
+        """Reconstructions while one latent at a time moves from −span to span (Fig. 2)."""
+        x = self._images(images)
+        if environment is None:
+            environment = self._verdict(x, self._nets)[0] if self._memory else None
+        s = self._index(environment)
+        rows = list(range(self._n)) if latents is None else [int(n) for n in latents]
+        for n in rows:
+            if not 0 <= n < self._n:
+                raise ValueError(f"latent {n}: the learner has latents 0 to {self._n - 1}.")
+        z = self._encode(self._nets, x)[1][:, None, None].repeat(1, len(rows), points, 1)
+        values = torch.linspace(-span, span, points, device=self._device)
+        for i, n in enumerate(rows):
+            z[:, i, :, n] = values
+        images_out = self._mean(z.flatten(0, 2), s)
+        return images_out.unflatten(0, (len(x), len(rows), points)).cpu().numpy()
+
+    @torch.no_grad()
+    def infer_environment(self, images: Any) -> Inference:
+        """Which environment a batch belongs to (Eq. 6, Alg. 1), with the reasons in words."""
+        x = self._images(images)
+        if not self._memory:
+            return Inference(np.zeros(0, np.float32), None, "new environment", ("nothing has been learnt yet",))
+        h = self._encode(self._nets, x)[0]
+        q = self._nets.classify(h, len(self._memory)).softmax(1).mean(0).cpu().numpy()
+        s, reasons = self._verdict(x, self._nets)
+        return Inference(q, s, "new environment" if s is None else f"environment {s}", reasons)
+
+    # ---------------------------------------------------------------- pieces
+
+    def _images(self, images: Any, minimum: int = 1) -> Images:
+        return as_images(images, self._c.image_shape, minimum=minimum, device=self._device)
+
+    def _index(self, environment: int | None) -> int:
+        if not self._memory:
+            raise ValueError("nothing has been learnt yet: call partial_fit or fit first.")
+        s = self._current if environment is None else int(environment)
+        if not 0 <= s < len(self._memory):
+            raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self._memory) - 1}.")
+        return s
+
+    def _verdict(self, x: Images, nets: Networks) -> tuple[int | None, tuple[str, ...]]:
+        """The environment of a batch, None for a new one, with the reasons (Alg. 1).
+
+        The classifier's candidate is tested first, then the current environment, before anything new is declared.
+        """
+        h, mean, log_var = self._encode(nets, x)
+        candidate = int(nets.classify(h, len(self._memory)).softmax(1).mean(0).argmax())
+        reasons: tuple[str, ...] = ()
+        for s in dict.fromkeys((candidate, self._current)):
+            env = self._memory[s]
+            found = objections(env, self._evidence(nets, env, x, mean, log_var), self._c.environments, self._c.mask)
+            if not found:
+                return s, (*reasons, f"the batch fits environment {s}")
+            reasons += found
+        return None, reasons
+
+    @torch.no_grad()
+    def _evidence(self, nets: Networks, env: Environment, x: Images, mean: Tensor, log_var: Tensor) -> Evidence:
+        """L_s(x) and α(x); a single image has no batch statistics, so only its loss speaks."""
+        generator = torch.Generator().manual_seed(self._step)
+        z = self._sample(env, mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device))
+        y = torch.cat([nets.decode(part, self._label(env.index, len(part))) for part in z.split(CHUNK)])
+        loss = self._p.nll(y, x)
+        if self._c.environments.loss == "deviance":
+            loss = loss - self._p.floor(x)
+        return Evidence(float(loss.mean()), atypicality(mean, log_var).cpu() if len(x) > 1 else env.calm)
+
+    @torch.no_grad()
+    def _encode(self, nets: Networks, x: Images) -> tuple[Tensor, Tensor, Tensor]:
+        parts = [nets.encode(part) for part in x.split(CHUNK)]
+        h, mean, log_var = (torch.cat(column) for column in zip(*parts, strict=True))
+        return h, mean, log_var
+
+    def _mean(self, z: Float[Tensor, "B N"], s: int) -> Images:
+        if self._c.dreaming.gates:
+            z = z * self._memory[s].active.to(self._device)
+        y = torch.cat([self._nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
+        return self._p.mean(y).clamp(0, 1)
+
+    def _sample(self, env: Environment, mean: Tensor, log_var: Tensor, noise: Tensor) -> Float[Tensor, "B N"]:
+        """z^s of Eq. 2; with gates, z^s = a^s ⊙ z of Eq. 1: what the decoder of the environment sees."""
+        active = env.active.to(self._device)
+        z = sample_posterior(mean, log_var, active, noise)
+        return z * active if self._c.dreaming.gates else z
+
+    def _label(self, s: int, n: int) -> Tensor:
+        return torch.full((n,), s, device=self._device)
+
+    def _maskable(self, index: int) -> Bool[Tensor, N]:
+        """Only what another environment uses needs protection; masking more than that can starve a latent for ever."""
+        if self._c.mask.protect_only:
+            return used_by_others(self._memory, index, self._n)
+        return torch.ones(self._n, dtype=torch.bool)

@@ -1,0 +1,136 @@
+"""The idx files of MNIST and Fashion-MNIST: what they are called, what they must contain, how they are read."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import hashlib
+import io
+import zlib
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+
+Split = Literal["train", "test"]
+
+
+class Rejected(Exception):
+    """A file whose content is not the published one; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Grey 28×28 images with class labels, both read-only, and a line that says where they came from."""
+
+    images: UInt8[np.ndarray, "N 28 28"]
+    labels: Int64[np.ndarray, " N"]
+    source: str
+
+    def __post_init__(self) -> None:
+        self.images.setflags(write=False)
+        self.labels.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One published dataset: the sha256 of each decompressed idx file, and the names other people give its folder."""
+
+    name: str
+    title: str
+    sha256: dict[str, str]
+    folders: tuple[str, ...]
+
+
+TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+
+FILES: dict[str, tuple[str, str]] = {"train": (TRAIN_IMAGES, TRAIN_LABELS), "test": (TEST_IMAGES, TEST_LABELS)}
+BYTES: dict[str, int] = {
+    TRAIN_IMAGES: 16 + 60_000 * 784,
+    TRAIN_LABELS: 8 + 60_000,
+    TEST_IMAGES: 16 + 10_000 * 784,
+    TEST_LABELS: 8 + 10_000,
+}
+
+DATASETS: dict[str, Dataset] = {
+    "mnist": Dataset(
+        name="mnist",
+        title="MNIST",
+        sha256={
+            TRAIN_IMAGES: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            TRAIN_LABELS: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            TEST_IMAGES: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            TEST_LABELS: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        },
+        folders=("mnist", "MNIST", "MNIST/raw"),
+    ),
+    "fashion": Dataset(
+        name="fashion",
+        title="Fashion-MNIST",
+        sha256={
+            TRAIN_IMAGES: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            TRAIN_LABELS: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            TEST_IMAGES: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            TEST_LABELS: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+        },
+        folders=("fashion", "fashion-mnist", "FashionMNIST", "FashionMNIST/raw"),
+    ),
+}
+
+
+def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """Return a hint for an unknown name: the closest known one and the whole list."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known: {', '.join(known)}"
+
+
+def check_split(split: str) -> None:
+    """Refuse a split that does not exist."""
+    if split not in FILES:
+        raise ValueError(f"split = {split!r}: must be one of the splits; {nearest(split, tuple(FILES))}")
+
+
+def unpack(data: bytes, file: str, where: str) -> bytes:
+    """Return the idx bytes of ``file``, gunzipped if need be, never more than the file may hold."""
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            return stream.read(BYTES[file] + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise Rejected(f"{where} is truncated or damaged ({error})") from error
+
+
+def verify(dataset: Dataset, file: str, data: bytes, where: str) -> bytes:
+    """Return the idx bytes of ``file`` if their sha256 is the published one, else raise ``Rejected``."""
+    data = unpack(data, file, where)
+    if len(data) != BYTES[file]:
+        short = "truncated" if len(data) < BYTES[file] else "altered"
+        held = f"{len(data)}" if len(data) <= BYTES[file] else f"more than {BYTES[file]}"
+        raise Rejected(f"{where} is {short}: {held} bytes, {dataset.title} has {BYTES[file]}")
+    found = hashlib.sha256(data).hexdigest()
+    if found != dataset.sha256[file]:
+        raise Rejected(f"{where} is altered: sha256 {found[:12]}…, {dataset.title} has {dataset.sha256[file][:12]}…")
+    return data
+
+
+def parse_idx(data: bytes, where: str) -> UInt8[np.ndarray, "*shape"]:
+    """Read an idx file of unsigned bytes: two zeros, type 8, the number of axes, big-endian sizes, then the values."""
+    if len(data) < 4 or data[:3] != b"\x00\x00\x08":
+        raise Rejected(f"{where} is not an idx file of unsigned bytes: it begins with {data[:4].hex(' ') or 'nothing'}")
+    start = 4 + 4 * data[3]
+    if len(data) < start:
+        raise Rejected(f"{where} is truncated: its header says {data[3]} axes, which need {start} bytes")
+    shape = tuple(int.from_bytes(data[i : i + 4], "big") for i in range(4, start, 4))
+    size = 1
+    for length in shape:
+        size *= length
+    if len(data) - start != size:
+        raise Rejected(f"{where} is truncated or altered: header says {size} values, file has {len(data) - start}")
+    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)

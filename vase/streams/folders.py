@@ -1,0 +1,153 @@
+"""Your own images: an array, or a folder of pictures."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+from PIL import Image
+
+from vase.streams.datasets import check_split
+from vase.streams.environments import Batch, whole
+
+ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayEnvironment:
+    """Images held in memory, drawn uniformly with replacement; factor ``label`` if labels are known."""
+
+    name: str
+    images: UInt8[np.ndarray, "N C H W"] = field(repr=False)
+    labels: Int64[np.ndarray, " N"] | None = field(default=None, repr=False)
+    classes: tuple[str, ...] = ()
+    source: str = "array"
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        channels, height, width = self.images.shape[1:]
+        return (channels, height, width)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images with replacement."""
+        chosen = rng.integers(len(self.images), size=whole("n", n, 1))
+        return Batch(self.images[chosen], {} if self.labels is None else {"label": self.labels[chosen]})
+
+
+def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayEnvironment:
+    """Make an environment of your images.
+
+    Args:
+        images: (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
+            0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
+        labels: one whole number per image, optional.
+        name: the environment's name.
+    """
+    pixels = _channels_first(_bytes(_numpy(images)))
+    if labels is None:
+        return ArrayEnvironment(name, pixels)
+    values = _numpy(labels)
+    if values.shape != (len(pixels),) or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels have shape {values.shape} and dtype {values.dtype}: one whole number per image is needed, "
+            f"shape ({len(pixels)},)"
+        )
+    return ArrayEnvironment(name, pixels, values.astype(np.int64))
+
+
+def from_folder(
+    path: str | os.PathLike[str], *, size: int = 32, channels: int | None = None, split: str = "train"
+) -> ArrayEnvironment:
+    """Make an environment of the pictures in a folder, resized to ``size`` × ``size``.
+
+    If the folder has a subfolder named after the split (``train``, ``test``) that one is read, else everything.
+    Pictures in subfolders are labelled by the subfolder's name, in alphabetical order (``classes``).
+
+    Args:
+        path: the folder.
+        size: side of the images in pixels.
+        channels: 1 (grey) or 3 (colour); by default 1 if every picture is grey, else 3.
+        split: which subfolder to read, if there is one.
+    """
+    check_split(split)
+    size = whole("size", size, 1)
+    if channels not in (None, 1, 3):
+        raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
+    root = Path(path).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
+    base = root / split if (root / split).is_dir() else root
+    files = sorted(file for file in base.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    if not files:
+        raise ValueError(f"image folder {str(base)!r} holds no picture; put files there that end in {sorted(ENDINGS)}")
+    pictures = [_picture(file, size) for file in files]
+    count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
+    stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
+    name, source = f"folder:{path}", f"{len(files)} pictures in {base}"
+    pixels = _channels_first(stack)
+    parents = [file.relative_to(base).parts[0] if file.parent != base else None for file in files]
+    if any(parent is None for parent in parents):
+        return ArrayEnvironment(name, pixels, source=source)
+    classes = tuple(sorted({str(parent) for parent in parents}))
+    labels = np.array([classes.index(str(parent)) for parent in parents], np.int64)
+    return ArrayEnvironment(name, pixels, labels, classes, source)
+
+
+def _picture(file: Path, size: int) -> Image.Image:
+    """Read one picture as grey (mode L) or colour (mode RGB) at the wanted size; name it if it cannot be read."""
+    try:
+        with Image.open(file) as opened:
+            grey = opened.mode in {"1", "L", "LA"}
+            if opened.mode in {"I", "I;16", "F"}:
+                raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
+            picture = opened.convert("L" if grey else "RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
+    if picture.size == (size, size):
+        return picture
+    return picture.resize((size, size), Image.Resampling.BILINEAR)
+
+
+def _numpy(values: Any) -> np.ndarray:
+    if hasattr(values, "detach"):  # a torch tensor, without importing torch
+        values = values.detach().cpu().numpy()
+    return np.asarray(values)
+
+
+def _bytes(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
+    """Convert to uint8 0..255; refuse NaN, infinity and values out of range by name."""
+    if images.dtype == np.uint8:
+        return images
+    if images.dtype == np.bool_:
+        return images.astype(np.uint8) * np.uint8(255)
+    kind = images.dtype.kind
+    if kind not in "iuf":
+        raise TypeError(f"images have dtype {images.dtype}: must be uint8 or floats in [0, 1]; convert them first")
+    top = 1 if kind == "f" else 255
+    wrong = ~((images >= 0) & (images <= top))  # NaN compares false
+    if wrong.any():
+        raise ValueError(
+            f"images hold the value {images[wrong][0]}: {'floats' if top == 1 else 'whole numbers'} must lie in "
+            f"[0, {top}]; rescale or clip them"
+        )
+    return np.rint(images.astype(np.float64) * 255).astype(np.uint8) if kind == "f" else images.astype(np.uint8)
+
+
+def _channels_first(images: UInt8[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "N C H W"]:
+    """Bring (N,H,W), (N,C,H,W) or (N,H,W,C) into (N,C,H,W), contiguous, as a copy."""
+    if 0 in images.shape or images.ndim not in (3, 4):
+        raise ValueError(f"images have shape {images.shape}: must be a non-empty (N,H,W), (N,C,H,W) or (N,H,W,C) array")
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.shape[1] > 4:
+        if images.shape[3] > 4:
+            raise ValueError(
+                f"images have shape {images.shape}: neither axis 1 nor axis 3 has 1 to 4 channels; reorder"
+            )
+        images = np.moveaxis(images, 3, 1)
+    return np.array(images, order="C")
