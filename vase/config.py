@@ -88,10 +88,13 @@ class MaskConfig:
     """λ0, λ1 = λ(1 ∓ hysteresis): between them a latent keeps its state. The paper gives no values."""
     protect_only: bool = True
     """Only a latent that another environment uses can be masked; else a drifting latent is lost for ever."""
+    minimum: int = 4
+    """Latents, the least atypical ones, that stay active even if all are atypical. Paper: 0."""
 
     def __post_init__(self) -> None:
         _require(self.threshold > 0, "mask.threshold", self.threshold, "positive")
         _require(0 <= self.hysteresis < 1, "mask.hysteresis", self.hysteresis, "in [0, 1)")
+        _require(self.minimum >= 0, "mask.minimum", self.minimum, "zero or more")
 
     @property
     def low(self) -> float:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from vase import checkpoint
 from vase.config import VASEConfig
-from vase.core.atypicality import atypicality, update_mask
+from vase.core.atypicality import atypicality
 from vase.core.capacity import capacity_target, capacity_term, kl_per_latent
 from vase.core.dreaming import draw_environments, encoder_proximity
 from vase.core.environments import Environment, Evidence, objections, used_by_others
@@ -36,7 +36,7 @@ RECENT = 4
 class Dreams:
     """x' ~ p_θ'(·|z, s') and what the snapshot makes of them (Eq. 7)."""
 
-    s: Int[Tensor, B]
+    s: Int[Tensor, "B"]
     z: Float[Tensor, "B N"]
     gate: Float[Tensor, "B N"]
     x: Images
@@ -56,7 +56,7 @@ class Forward:
     logits: Float[Tensor, "B K"]
     nll: Float[Tensor, ""]
     deviance: Float[Tensor, ""]
-    alpha: Float[Tensor, N]
+    alpha: Float[Tensor, "N"]
     past: tuple[Dreams, Tensor, Tensor, Tensor, Tensor] | None
     """Dreams with the live networks' mean, log-variance, decoder output and classifier logits on them."""
 
@@ -200,7 +200,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         )
         self._recent.append(forward.x)
         if c.mask.enabled:
-            env.mask = update_mask(env.mask, forward.alpha, c.mask.low, c.mask.high, self._maskable(self._current))
+            env.mask = self._masked(env.mask, forward.alpha, self._current)
         if env.age % c.environments.usage_every == 0:
             noise = self._bearable(self._nets, forward.x[: c.environments.usage_images])
             env.used = (noise < c.environments.usage_threshold) & env.active
@@ -259,7 +259,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         """The weights that decide: the slow ones, so that a spike of the optimiser is not taken for a shift."""
         return self._slow if self._c.environments.slow_decay > 0 else self._nets
 
-    def _be_born(self, alpha: Float[Tensor, N]) -> None:
+    def _be_born(self, alpha: Float[Tensor, "N"]) -> None:
         """A new environment: spare latents for it, and a mask over the latents of others that it leaves untypical."""
         index = len(self._memory)
         if index > 0:
@@ -267,7 +267,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         ones = torch.ones(self._n, dtype=torch.bool)
         mask = ones
         if self._c.mask.enabled:
-            mask = update_mask(ones, alpha, self._c.mask.threshold, self._c.mask.threshold, self._maskable(index))
+            mask = self._masked(alpha < self._c.mask.threshold, alpha, index)
         self._memory.append(Environment(index, mask=mask, gate=ones, used=~ones, calm=torch.zeros(self._n)))
         self._grow(index + 1)
         self._current = index
@@ -296,7 +296,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         _h, mean, log_var = self._encode(self._nets, x)
         noise = self._bearable(self._nets, x[:: max(1, len(x) // (4 * c.environments.usage_images))])
 
-        def loss(gate: Bool[Tensor, N]) -> float:
+        def loss(gate: Bool[Tensor, "N"]) -> float:
             trial = copy.copy(env)
             trial.gate = gate
             return self._evidence(self._nets, trial, x, mean, log_var).loss
@@ -310,7 +310,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if not self._every_tau():
             self._sync()
 
-    def _recruit(self, *, decoder_std: float) -> Bool[Tensor, N]:
+    def _recruit(self, *, decoder_std: float) -> Bool[Tensor, "N"]:
         """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity)."""
         spare = ~used_by_others(self._memory, -1, self._n)
         latents = spare.nonzero().flatten().tolist()
@@ -332,7 +332,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
                 if parameter in self._optimiser.state:
                     self._optimiser.state[parameter][name][index] = 0
 
-    def _warmup(self) -> Float[Tensor, N] | None:
+    def _warmup(self) -> Float[Tensor, "N"] | None:
         steps = self._c.recruiting.warmup_steps
         if steps == 0 or int(self._recruited.max()) < 0:
             return None
@@ -378,7 +378,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         return torch.randn(b, self._n, generator=self._generator).to(self._device)
 
     @torch.no_grad()
-    def _bearable(self, nets: Networks, x: Images) -> Float[Tensor, N]:
+    def _bearable(self, nets: Networks, x: Images) -> Float[Tensor, "N"]:
         env = self._memory[self._current]
         _, mean, _ = nets.encode(x)
         active = env.active.to(self._device)

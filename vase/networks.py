@@ -100,7 +100,7 @@ class Networks(nn.Module):
         mean, log_var = self.posterior(h).chunk(2, 1)
         return h, mean, log_var.clamp(-14, 6)
 
-    def decode(self, z: Float[Tensor, "B N"], s: Int[Tensor, B]) -> Float[Tensor, "B C H W"]:
+    def decode(self, z: Float[Tensor, "B N"], s: Int[Tensor, "B"]) -> Float[Tensor, "B C H W"]:
         """Parameters of p(x|z,s): one-hot s concatenated to z is a row of a table added to the first layer."""
         table = (
             torch.cat(list(self.environment_input)) if len(self.environment_input) > 1 else self.environment_input[0]

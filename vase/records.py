@@ -38,9 +38,9 @@ class Step:
     """Decoder proximity on dreams (Eq. 7), unweighted."""
     classifier: float
     """L_env (App. A.1)."""
-    atypicality: Float[np.ndarray, N]
+    atypicality: Float[np.ndarray, "N"]
     """α_n of this batch (Eq. 4)."""
-    mask: Bool[np.ndarray, N]
+    mask: Bool[np.ndarray, "N"]
     """Active latents of the current environment (Eq. 5)."""
     reasons: tuple[str, ...]
     """Why the batch was held or the environment changed, in words."""
@@ -52,7 +52,7 @@ class Encoding:
 
     mean: Float[np.ndarray, "B N"]
     std: Float[np.ndarray, "B N"]
-    active: Bool[np.ndarray, N]
+    active: Bool[np.ndarray, "N"]
     """Latents that are typical on this batch (all maskable ones if it has one image only)."""
     environment: int | None
     """The environment the batch belongs to; None if it fits none."""
@@ -62,7 +62,7 @@ class Encoding:
 class Inference:
     """Which environment a batch belongs to, and why."""
 
-    probabilities: Float[np.ndarray, K]
+    probabilities: Float[np.ndarray, "K"]
     """q(s|x) averaged over the batch, over the environments seen."""
     environment: int | None
     """The verdict of Eq. 6; None for a new environment."""
@@ -77,9 +77,9 @@ class EnvironmentView:
     index: int
     loss: float
     """L̃_s."""
-    used: Bool[np.ndarray, N]
+    used: Bool[np.ndarray, "N"]
     """u^s."""
-    mask: Bool[np.ndarray, N]
+    mask: Bool[np.ndarray, "N"]
     """Active latents."""
     age: int
     """Batches learnt in this environment."""

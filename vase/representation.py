@@ -65,7 +65,7 @@ class Representation:
         )
 
     @property
-    def mask(self) -> Bool[np.ndarray, N]:
+    def mask(self) -> Bool[np.ndarray, "N"]:
         """Active latents of the current environment (Eq. 5)."""
         return self._memory[self._current].active.numpy().copy() if self._memory else np.ones(self._n, bool)
 
@@ -75,7 +75,7 @@ class Representation:
         return np.array([e.used.numpy() for e in self._memory], dtype=bool).reshape(-1, self._n)
 
     @property
-    def atypicality(self) -> Float[np.ndarray, N]:
+    def atypicality(self) -> Float[np.ndarray, "N"]:
         """α_n of the last batch (Eq. 4)."""
         return self._alpha.numpy().copy()
 
@@ -90,7 +90,7 @@ class Representation:
         active = self._memory[self._current if s is None else s].active if self._memory else torch.ones(self._n) > 0
         if s is None and self._memory and self._c.mask.enabled and len(x) > 1:
             alpha = atypicality(mean, log_var).cpu()
-            active = update_mask(active, alpha, self._c.mask.low, self._c.mask.high, self._maskable(-1))
+            active = self._masked(active, alpha, -1)
         return Encoding(
             mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy(), active.numpy().copy(), environment=s
         )
@@ -228,8 +228,11 @@ class Representation:
     def _label(self, s: int, n: int) -> Tensor:
         return torch.full((n,), s, device=self._device)
 
-    def _maskable(self, index: int) -> Bool[Tensor, N]:
-        """Only what another environment uses needs protection; masking more than that can starve a latent for ever."""
-        if self._c.mask.protect_only:
-            return used_by_others(self._memory, index, self._n)
-        return torch.ones(self._n, dtype=torch.bool)
+    def _masked(self, mask: Bool[Tensor, "N"], alpha: Float[Tensor, "N"], index: int) -> Bool[Tensor, "N"]:
+        """The mask of environment `index` after a batch (Eq. 5).
+
+        Only what another environment uses needs protection; masking more than that can starve a latent for ever.
+        """
+        c = self._c.mask
+        maskable = used_by_others(self._memory, index, self._n) if c.protect_only else torch.ones(self._n) > 0
+        return update_mask(mask, alpha, c.low, c.high, maskable, min(c.minimum, self._n))

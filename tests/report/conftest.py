@@ -65,8 +65,8 @@ class FakeLearner:
     def reconstruct(self, images: np.ndarray, environment: int | None = None) -> np.ndarray:
         return self.decode(self.encode(images).mean, environment)
 
-    def dream(self, n: int, environment: int | None = None) -> np.ndarray:
-        return self.decode(np.random.default_rng(n).normal(size=(n, LATENTS)), environment)
+    def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> np.ndarray:
+        return self.decode(np.random.default_rng(n if seed is None else seed).normal(size=(n, LATENTS)), environment)
 
     def traverse(
         self,

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 
-def atypicality(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Float[Tensor, N]:
+def atypicality(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Float[Tensor, "N"]:
     """α_n = KL(E_batch[q(z_n|x)] ‖ N(0,1)) (Eq. 4).
 
     The batch-marginal is approximated by a Gaussian with its exact moments: mean of μ, and variance of μ plus mean
@@ -19,10 +19,20 @@ def atypicality(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Fl
 
 
 def update_mask(
-    mask: Bool[Tensor, N], alpha: Float[Tensor, N], low: float, high: float, maskable: Bool[Tensor, N]
-) -> Bool[Tensor, N]:
+    mask: Bool[Tensor, "N"],
+    alpha: Float[Tensor, "N"],
+    low: float,
+    high: float,
+    maskable: Bool[Tensor, "N"],
+    minimum: int = 0,
+) -> Bool[Tensor, "N"]:
     """a_n = 1 if α_n < λ0, 0 if α_n > λ1, unchanged in between (Eq. 5 with the filter of App. A.2).
 
-    A latent that is not `maskable` is always active.
+    A latent that is not `maskable` is always active. At least `minimum` latents, the least atypical ones, stay active:
+    an environment without any latent could learn nothing.
     """
-    return (torch.where(alpha < low, True, torch.where(alpha > high, False, mask))) | ~maskable
+    active = torch.where(alpha < low, True, torch.where(alpha > high, False, mask)) | ~maskable
+    if int(active.sum()) < minimum:
+        active = active.clone()
+        active[torch.where(active, -1.0, alpha).argsort(stable=True)[:minimum]] = True
+    return active

@@ -10,13 +10,15 @@ from vase.config import CapacityConfig
 
 
 def sample_posterior(
-    mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"], mask: Bool[Tensor, N], noise: Float[Tensor, "B N"]
+    mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"], mask: Bool[Tensor, "N"], noise: Float[Tensor, "B N"]
 ) -> Float[Tensor, "B N"]:
     """z^s = a ⊙ N(μ, σ) + (1−a) ⊙ N(0, I) (Eq. 2), from standard normal `noise`."""
     return torch.where(mask, mean + torch.exp(0.5 * log_var) * noise, noise)
 
 
-def kl_per_latent(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"], mask: Bool[Tensor, N]) -> Float[Tensor, N]:
+def kl_per_latent(
+    mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"], mask: Bool[Tensor, "N"]
+) -> Float[Tensor, "N"]:
     """KL(q(z^s|x) ‖ p(z)) of each latent, averaged over the batch; a masked latent equals the prior: zero."""
     kl = 0.5 * (mean.square() + log_var.exp() - 1 - log_var)
     return torch.where(mask, kl.mean(0), 0.0)
@@ -28,7 +30,7 @@ def capacity_target(step: int, config: CapacityConfig) -> float:
 
 
 def capacity_term(
-    kl: Float[Tensor, N], target: float, config: CapacityConfig, weight: Float[Tensor, N] | None = None
+    kl: Float[Tensor, "N"], target: float, config: CapacityConfig, weight: Float[Tensor, "N"] | None = None
 ) -> Float[Tensor, ""]:
     """What is added to the reconstruction error.
 

@@ -13,7 +13,7 @@ def encoder_proximity(
     old_mean: Float[Tensor, "B N"],
     old_log_var: Float[Tensor, "B N"],
     gate: Float[Tensor, "B N"] | None = None,
-) -> Float[Tensor, B]:
+) -> Float[Tensor, "B"]:
     """Squared 2-Wasserstein distance between diagonal Gaussians: ‖μ−μ'‖² + ‖σ−σ'‖², over latents that are gated in."""
     squares = (mean - old_mean).square() + (torch.exp(0.5 * log_var) - torch.exp(0.5 * old_log_var)).square()
     return (squares if gate is None else squares * gate).sum(1)
@@ -21,7 +21,7 @@ def encoder_proximity(
 
 def draw_environments(
     n: int, count: int, current: int, generator: torch.Generator, *, include_current: bool = False
-) -> Int[Tensor, n]:
+) -> Int[Tensor, "n"]:
     """s' for n dreams: uniform over the `count` environments seen, other than the current one."""
     if include_current:
         return torch.randint(count, (n,), generator=generator)

@@ -16,13 +16,13 @@ class Environment:
     """The memory of one environment s. Its size does not depend on the stream."""
 
     index: int
-    mask: Bool[Tensor, N]
+    mask: Bool[Tensor, "N"]
     """a^s: latents typical in s (Eq. 5)."""
-    gate: Bool[Tensor, N]
+    gate: Bool[Tensor, "N"]
     """Latents that the decoder of s may see: all for a new environment, u^s once it has been left."""
-    used: Bool[Tensor, N]
+    used: Bool[Tensor, "N"]
     """u^s: latents on which reconstructions in s depend."""
-    calm: Float[Tensor, N]
+    calm: Float[Tensor, "N"]
     """Recent atypicality of each latent in s."""
     loss: float = float("nan")
     """L̃_s, the average loss while s was last current."""
@@ -30,11 +30,11 @@ class Environment:
     """Batches of s learnt so far."""
 
     @property
-    def active(self) -> Bool[Tensor, N]:
+    def active(self) -> Bool[Tensor, "N"]:
         """Latents through which information about s flows."""
         return self.mask & self.gate
 
-    def observe(self, loss: float, alpha: Float[Tensor, N], decay: float, calm_decay: float = 0.95) -> None:
+    def observe(self, loss: float, alpha: Float[Tensor, "N"], decay: float, calm_decay: float = 0.95) -> None:
         """Update L̃_s and the recent atypicality with one learnt batch."""
         self.loss = loss if self.age == 0 else decay * self.loss + (1 - decay) * loss
         self.calm = alpha.clone() if self.age == 0 else calm_decay * self.calm + (1 - calm_decay) * alpha
@@ -46,10 +46,10 @@ class Evidence:
     """A batch seen through one environment: L_s(x) and α(x)."""
 
     loss: float
-    alpha: Float[Tensor, N]
+    alpha: Float[Tensor, "N"]
 
 
-def used_by_others(environments: list[Environment], current: int, n_latents: int) -> Bool[Tensor, N]:
+def used_by_others(environments: list[Environment], current: int, n_latents: int) -> Bool[Tensor, "N"]:
     """Latents that some environment other than `current` uses: those that a mask must protect."""
     others = [e.used for e in environments if e.index != current]
     return torch.stack(others).any(0) if others else torch.zeros(n_latents, dtype=torch.bool)

@@ -17,7 +17,7 @@ from torch import Tensor
 Images = Float[Tensor, "B C H W"]
 
 
-def _sum_pixels(values: Images) -> Float[Tensor, B]:
+def _sum_pixels(values: Images) -> Float[Tensor, "B"]:
     return values.flatten(1).sum(1)
 
 
@@ -29,15 +29,15 @@ class Bernoulli:
         """E[x|z,s]."""
         return torch.sigmoid(y)
 
-    def nll(self, y: Images, x: Images) -> Float[Tensor, B]:
+    def nll(self, y: Images, x: Images) -> Float[Tensor, "B"]:
         """−log p(x|z,s), the reconstruction error of Eq. 3."""
         return _sum_pixels(F.binary_cross_entropy_with_logits(y, x, reduction="none"))
 
-    def floor(self, x: Images) -> Float[Tensor, B]:
+    def floor(self, x: Images) -> Float[Tensor, "B"]:
         """The smallest −log p(x|·) that any decoder can reach: the entropy of grey pixels."""
         return -_sum_pixels(torch.xlogy(x, x) + torch.xlogy(1 - x, 1 - x))
 
-    def divergence(self, old: Images, new: Images) -> Float[Tensor, B]:
+    def divergence(self, old: Images, new: Images) -> Float[Tensor, "B"]:
         """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
         p = torch.sigmoid(old)
         return _sum_pixels(
@@ -60,17 +60,17 @@ class Gaussian:
         """E[x|z,s]."""
         return y
 
-    def nll(self, y: Images, x: Images) -> Float[Tensor, B]:
+    def nll(self, y: Images, x: Images) -> Float[Tensor, "B"]:
         """−log p(x|z,s), the reconstruction error of Eq. 3."""
         constant = math.log(self.std) + 0.5 * math.log(2 * math.pi)
         return _sum_pixels(0.5 * ((x - y) / self.std).square() + constant)
 
-    def floor(self, x: Images) -> Float[Tensor, B]:
+    def floor(self, x: Images) -> Float[Tensor, "B"]:
         """The smallest −log p(x|·): that of a perfect reconstruction."""
         constant = math.log(self.std) + 0.5 * math.log(2 * math.pi)
         return torch.full((len(x),), constant * x[0].numel(), dtype=x.dtype, device=x.device)
 
-    def divergence(self, old: Images, new: Images) -> Float[Tensor, B]:
+    def divergence(self, old: Images, new: Images) -> Float[Tensor, "B"]:
         """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
         return _sum_pixels(0.5 * ((old - new) / self.std).square())
 

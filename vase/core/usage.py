@@ -17,7 +17,7 @@ LARGEST_STD = 1e3
 """Bearable noise of a latent that the decoder ignores."""
 
 
-def bearable_noise(decode: Decode, z: Float[Tensor, "B N"], p: Likelihood, delta: float = 0.1) -> Float[Tensor, N]:
+def bearable_noise(decode: Decode, z: Float[Tensor, "B N"], p: Likelihood, delta: float = 0.1) -> Float[Tensor, "N"]:
     """σ_n that minimises E_ε[−log p(x|z+ε_n)] − log σ_n, in closed form.
 
     To second order in σ_n the objective is const + ½σ_n²H_n − log σ_n, so σ_n = 1/√H_n with the Gauss-Newton curvature
@@ -35,7 +35,7 @@ def bearable_noise(decode: Decode, z: Float[Tensor, "B N"], p: Likelihood, delta
 
 def optimised_noise(
     decode: Decode, z: Float[Tensor, "B N"], x: Images, p: Likelihood, *, steps: int, generator: torch.Generator
-) -> Float[Tensor, N]:
+) -> Float[Tensor, "N"]:
     """The same σ by the paper's stochastic optimisation of Σ: slow, kept as the reference for `bearable_noise`."""
     log_std = torch.full((z.shape[1],), -1.0, dtype=z.dtype, device=z.device, requires_grad=True)
     optimiser = torch.optim.Adam([log_std], lr=0.1)
@@ -54,11 +54,11 @@ def optimised_noise(
 
 
 def close_gates(
-    loss: Callable[[Bool[Tensor, N]], float],
-    noise: Float[Tensor, N],
-    gate: Bool[Tensor, N],
+    loss: Callable[[Bool[Tensor, "N"]], float],
+    noise: Float[Tensor, "N"],
+    gate: Bool[Tensor, "N"],
     tolerance: float,
-) -> tuple[Bool[Tensor, N], float]:
+) -> tuple[Bool[Tensor, "N"], float]:
     """The smallest gate that keeps an environment's loss, and that loss.
 
     Latents are shut in order of falling bearable noise, for as long as `loss(gate)` stays within `tolerance` of its

@@ -139,7 +139,7 @@ def reconstructions(
             rows = {
                 "image": images,
                 "reconstruction": model.reconstruct(images, environment=environment),
-                "dream": model.dream(len(images), environment=environment),
+                "dream": model.dream(len(images), environment=environment, seed=0),
             }
             _draw_rows(axis, {name: np.asarray(row) for name, row in rows.items()})
             axis.set_title(_heading(environment, labels))

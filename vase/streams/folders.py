@@ -89,7 +89,7 @@ def from_folder(
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
     stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
     name, source = f"folder:{path}", f"{len(files)} pictures in {base}"
-    pixels = _channels_first(stack)
+    pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
     parents = [file.relative_to(base).parts[0] if file.parent != base else None for file in files]
     if any(parent is None for parent in parents):
         return ArrayEnvironment(name, pixels, source=source)

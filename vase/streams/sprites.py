@@ -32,8 +32,8 @@ class SpriteEnvironment:
     """Sprites of one dataset pasted on a square canvas.
 
     ``moving``: uniform whole-pixel offsets 0..canvas−sprite on both axes; otherwise centred. ``inverse``: 255 − image
-    over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1]. Two environments are equal if their images are
-    distributed alike, whatever their names.
+    over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1].
+    Two environments are equal if their images are distributed alike, whatever their names.
     """
 
     name: str = field(compare=False)

@@ -1,0 +1,12 @@
+"""One thread, repeatable examples, and shapes that are checked at run time."""
+
+import hypothesis
+import jaxtyping
+import torch
+
+# The modules that only the program calls. In the others bad input comes from people, and must meet their own messages.
+jaxtyping.install_import_hook(["vase.core", "vase.networks"], "beartype.beartype")
+
+torch.set_num_threads(1)
+hypothesis.settings.register_profile("vase", deadline=None, derandomize=True, max_examples=60)
+hypothesis.settings.load_profile("vase")

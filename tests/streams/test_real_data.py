@@ -1,0 +1,22 @@
+"""Checks of the real files, where this machine already has them; nothing is fetched here."""
+
+import numpy as np
+import pytest
+
+from vase.streams import DataUnavailable, environment, load
+from vase.streams.routes import cache_folder
+
+CACHE = cache_folder()  # the user's own cache, read when the tests are collected and only ever read
+
+
+@pytest.mark.parametrize(("name", "first"), [("mnist", [5, 0, 4, 1, 9]), ("fashion", [9, 0, 0, 3, 0])])
+def test_real_data_if_it_is_here(name, first):
+    try:
+        train, test = load(name, folder=CACHE), load(name, "test", folder=CACHE)
+    except DataUnavailable:
+        pytest.skip(f"{name} has not been fetched")
+    assert (len(train), len(test)) == (60_000, 10_000)
+    assert train.labels[:5].tolist() == first
+    assert np.bincount(test.labels).min() > 800
+    batch = environment(f"moving-{name}", folder=CACHE, canvas=64, sprite=28).sample(32, np.random.default_rng(0))
+    assert batch.images.shape == (32, 1, 64, 64)

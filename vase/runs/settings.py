@@ -1,0 +1,167 @@
+"""What defines a training run, and the data and configuration that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from vase.config import VASEConfig, preset
+from vase.probes import ProbeSettings
+from vase.streams import Environment, Schedule, environment
+
+ProbeMode = Literal["periodic", "online", "none"]
+THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
+"""The stream of the paper's Figure 2 and ablation study."""
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "laptop": {},
+    "paper": {"steps": 150_000, "canvas": 64, "sprite": 28, "checkpoint_every": 5_000, "probe_every": 5_000},
+    "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
+}
+_PLACE = ("data", "device", "threads")
+"""Where a run computes, not what: these may change between an interruption and a resume."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A training run in full: the same settings give bit-identical rows and weights on one machine."""
+
+    stream: str = THREE_WORLDS
+    """Worlds in order, as `Schedule.parse` reads them; `name*500` sets the length of one stage."""
+    preset: str = "laptop"
+    """'laptop', 'paper' or 'smoke': the configuration to start from."""
+    steps: int = 3_000
+    """Batches per stage. Paper: 150,000."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the configuration by dotted name, e.g. {"capacity.gamma": 7}."""
+    seed: int = 0
+    """Of the learner, the stream and the probes."""
+    canvas: int = 32
+    """Side of the images in pixels. Paper: 64."""
+    sprite: int = 20
+    """Side of the sprites in pixels. Paper: 28."""
+    batch_size: int = 64
+    """Images per batch. Paper: 64."""
+    probes: ProbeMode = "periodic"
+    """'online' is the paper's appendix to the letter, 'periodic' a cheaper form, 'none' switches probes off."""
+    probe_every: int = 250
+    """Steps between two scores of the probes."""
+    checkpoint_every: int = 500
+    """Steps between two checkpoints."""
+    rows_every: int = 10
+    """Steps between two step rows."""
+    data: str | None = None
+    """A folder with the datasets' idx files, tried first."""
+    fallback: bool = False
+    """Use the embedded stand-ins (digits, glyphs) where the real data cannot be had."""
+    device: str = "auto"
+    threads: int = 1
+    """CPU threads; one is fastest for several runs side by side."""
+
+    def __post_init__(self) -> None:
+        preset(self.preset)
+        least = {"seed": 0, "batch_size": 2}
+        counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
+        for name in (*counts, "threads"):
+            value, low = getattr(self, name), least.get(name, 1)
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise ValueError(f"{name}={value!r}: must be a whole number of at least {low}.")
+        if self.probes not in ("periodic", "online", "none"):
+            raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
+
+    @classmethod
+    def of(cls, preset_name: str = "laptop", **given: Any) -> RunSettings:
+        """The settings that suit a preset, with values replaced; None means "as the preset says"."""
+        preset(preset_name)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return cls(**{"preset": preset_name, **_DEFAULTS[preset_name], **chosen})
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready copy; the inverse of `from_dict`."""
+        return {**asdict(self), "overrides": dict(self.overrides)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
+        """Rebuild settings from `to_dict` or from parsed JSON."""
+        return cls(**values)
+
+    def probe_settings(self) -> ProbeSettings | None:
+        """How the probes of this run are trained; None without probes."""
+        if self.probes == "none":
+            return None
+        small: dict[str, Any] = {"train_images": 200, "test_images": 100} if self.preset == "smoke" else {}
+        if self.preset == "smoke" and self.probes == "periodic":
+            small |= {"updates": 10, "batch": 32}
+        return ProbeSettings.of(self.probes, every=self.probe_every, **small)
+
+    def differences(self, other: RunSettings) -> list[str]:
+        """Names of the fields that define what is computed and differ."""
+        mine, others = self.to_dict(), other.to_dict()
+        return [f.name for f in fields(self) if f.name not in _PLACE and mine[f.name] != others[f.name]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings with the data behind them: what a run will do, fixed before its first step."""
+
+    settings: RunSettings
+    config: VASEConfig
+    schedule: Schedule
+    worlds: dict[str, tuple[Environment, Environment]]
+    """World -> (environment to learn from, held-out environment)."""
+
+    @property
+    def stages(self) -> list[tuple[str, int]]:
+        """(world, steps) in the order of the stream."""
+        return [(stage.environment.name, stage.steps) for stage in self.schedule.stages]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """World -> where its images came from."""
+        return {name: str(getattr(train, "source", "")) for name, (train, _) in self.worlds.items()}
+
+
+def make_plan(
+    settings: RunSettings,
+    stages: list[tuple[str, int]] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Plan:
+    """Load the data and resolve the configuration.
+
+    Args:
+        settings: the run.
+        stages: the worlds that an interrupted run really used; a stand-in then stays a stand-in even if the real data
+            can be had by now.
+        report: called with one line per failed route to the data, and for each stand-in.
+    """
+    fallback = settings.fallback and stages is None
+    place: dict[str, Any] = {"canvas": settings.canvas, "sprite": settings.sprite, "folder": settings.data}
+
+    def parse(text: str, fallback: bool) -> Schedule:
+        return Schedule.parse(
+            text,
+            settings.steps,
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            fallback=fallback,
+            report=report,
+            **place,
+        )
+
+    def held_out(schedule: Schedule, fallback: bool) -> dict[str, Environment]:
+        names = dict.fromkeys(stage.environment.name for stage in schedule.stages)
+        return {name: environment(name, split="test", fallback=fallback, report=report, **place) for name in names}
+
+    schedule = parse(settings.stream if stages is None else _text(stages), fallback)
+    tests = held_out(schedule, fallback)
+    if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
+        schedule = parse(_text([(tests[s.environment.name].name, s.steps) for s in schedule.stages]), False)
+        tests = held_out(schedule, False)
+    config = preset(settings.preset, schedule.image_shape).with_values({"batch_size": settings.batch_size})
+    trains = {stage.environment.name: stage.environment for stage in schedule.stages}
+    worlds = {name: (trains[name], test) for name, test in tests.items()}
+    return Plan(settings, config.with_values(dict(settings.overrides)), schedule, worlds)
+
+
+def _text(stages: list[tuple[str, int]]) -> str:
+    return ",".join(f"{name}*{steps}" for name, steps in stages)
