@@ -8,5 +8,6 @@ import torch
 jaxtyping.install_import_hook(["vase.core", "vase.networks"], "beartype.beartype")
 
 torch.set_num_threads(1)
+torch.set_warn_always(True)  # else a warning is an error in the first test that meets it only
 hypothesis.settings.register_profile("vase", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("vase")

@@ -18,7 +18,7 @@ from vase.streams import Schedule
 SMOKE = VASEConfig.smoke()
 
 
-def stream(text: str = "moving-glyphs,inverse-digits", steps: int = 60, seed: int = 0) -> Schedule:
+def stream(text: str = "digits,inverse-glyphs", steps: int = 60, seed: int = 0) -> Schedule:
     return Schedule.parse(text, steps=steps, batch_size=32, seed=seed)
 
 
@@ -58,7 +58,7 @@ def test_a_shift_is_found_after_patience_batches_and_nothing_else_is(two_worlds)
 
 def test_a_return_is_recognised():
     model = VASE(SMOKE, seed=0)
-    steps = learn(model, stream("moving-glyphs,inverse-digits,moving-glyphs", steps=60))
+    steps = learn(model, stream("digits,inverse-glyphs,digits", steps=60))
     assert [(s.step, s.environment, s.is_new) for s in steps if s.switched][2] == (122, 0, False)
     assert len(model.environments) == 2
 
@@ -138,7 +138,7 @@ def test_without_s_dreams_come_from_the_only_environment():
 
 def test_snapshot_every_tau_follows_the_weights():
     model = VASE(with_values(dreaming__snapshot="every", dreaming__tau=7), seed=0)
-    learn(model, stream(steps=7).__iter__().__class__ and stream("digits", steps=7))
+    learn(model, stream("digits", steps=7))
     assert model._old is not None
     assert all(torch.equal(a, b) for a, b in zip(model._old.parameters(), model._nets.parameters(), strict=True))
     learn(model, stream("digits", steps=1))
@@ -171,7 +171,7 @@ def test_mask_collapse_cannot_be_entered():
     outcomes = []
     for config in (broken, cured):
         model = VASE(config, seed=0)
-        steps = learn(model, stream("moving-glyphs", steps=60))
+        steps = learn(model, stream("digits", steps=60))
         outcomes.append((_collapsed(model), steps[-1].kl))
     assert outcomes[0] == (True, 0.0)
     assert not outcomes[1][0]
@@ -183,7 +183,7 @@ def test_a_world_without_spare_latents_keeps_some():
     masks = []
     for minimum in (0, 4):
         model = VASE(with_values(mask__minimum=minimum), seed=0)
-        learn(model, stream("moving-glyphs", steps=40))
+        learn(model, stream("digits", steps=40))
         model._memory[0].used[:] = True
         model._be_born(torch.linspace(1, 2, 8))
         masks.append(model.mask.tolist())
@@ -196,7 +196,7 @@ def test_runaway_allocation_is_stopped_by_the_burn_in():
     births = []
     for burn_in in (0, SMOKE.environments.burn_in):
         model = VASE(with_values(environments__burn_in=burn_in, environments__patience=1), seed=0)
-        learn(model, stream("moving-glyphs,inverse-digits", steps=40))
+        learn(model, stream("digits,inverse-glyphs", steps=40))
         births.append(len(model.environments))
     assert births[0] > 2
     assert births[1] == 2
@@ -204,21 +204,21 @@ def test_runaway_allocation_is_stopped_by_the_burn_in():
 
 def test_held_batches_cannot_poison_the_current_world():
     """Fewer foreign batches than `patience`, then the old world again: not one of them is learnt."""
-    world, foreign = stream("moving-glyphs", steps=60), stream("inverse-digits", steps=60)
+    world, foreign = stream("digits", steps=60), stream("inverse-glyphs", steps=60)
     visited, stayed = VASE(SMOKE, seed=0), VASE(SMOKE, seed=0)
     learn(visited, world)
-    learn(stayed, stream("moving-glyphs", steps=60))
+    learn(stayed, stream("digits", steps=60))
     intruder = next(foreign).images
     step = visited.partial_fit(intruder)
     assert step.held
     assert np.isnan(step.loss)
     assert all(torch.equal(a, b) for a, b in zip(visited._nets.parameters(), stayed._nets.parameters(), strict=True))
-    step = visited.partial_fit(next(stream("moving-glyphs", steps=61, seed=9)).images)
+    step = visited.partial_fit(next(stream("digits", steps=61, seed=9)).images)
     assert step.dropped == 1
     assert visited.environments[0].age == 61
     # Without holding (patience 1 and no test) the same batch moves the weights.
     naive = VASE(with_values(environments__enabled=False, dreaming__enabled=False), seed=0)
-    learn(naive, stream("moving-glyphs", steps=60))
+    learn(naive, stream("digits", steps=60))
     before = naive._nets.posterior.weight.clone()
     naive.partial_fit(intruder)
     assert not torch.equal(before, naive._nets.posterior.weight)
@@ -229,18 +229,18 @@ def test_a_spike_of_the_live_weights_is_not_a_shift():
     held = []
     for decay in (0.95, 0.0):
         model = VASE(with_values(environments__slow_decay=decay), seed=0)
-        learn(model, stream("moving-glyphs", steps=60))
+        learn(model, stream("digits", steps=60))
         with torch.no_grad():
             model._nets.deconvs[-1].bias += 3.0
             if decay == 0.0:
                 model._slow.load_state_dict(model._nets.state_dict())
-        held.append(model.partial_fit(next(stream("moving-glyphs", seed=3)).images).held)
+        held.append(model.partial_fit(next(stream("digits", seed=3)).images).held)
     assert held == [False, True]
 
 
 def test_spare_latents_are_reseeded_and_no_past_output_changes():
     model = VASE(SMOKE, seed=0)
-    learn(model, stream("moving-glyphs", steps=60))
+    learn(model, stream("digits", steps=60))
     model._leave()
     z = np.random.default_rng(0).normal(size=(16, 8))
     before = model.decode(z, environment=0)
@@ -254,14 +254,15 @@ def test_spare_latents_are_reseeded_and_no_past_output_changes():
 
 def test_twelve_environments_and_the_first_seven_stay_bit_identical():
     model = VASE(SMOKE, seed=0)
-    learn(model, stream("moving-glyphs", steps=25))
+    learn(model, stream("digits", steps=25))
     z = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
     images = next(stream()).images
     for _ in range(11):
         known = len(model.environments)
+        model._leave()
         before = [model.decode(z, environment=s) for s in range(known)]
-        mean = model.transform(images)
         logits = model._nets.classify(torch.ones(2, 64), known)
+        mean = model.transform(images)
         model._be_born(torch.zeros(8) + 1)
         after = [model.decode(z, environment=s) for s in range(known)]
         assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
@@ -372,7 +373,6 @@ def test_fit_takes_streams_and_arrays():
     array, batches = VASE(SMOKE, seed=0).fit(np.concatenate([images] * 3)[:65]), VASE(SMOKE, seed=0)
     assert array.steps == 2  # 32 + 32 images; a single left-over image is no batch
     assert batches.fit(stream(steps=3), progress=False).steps == 6
-    assert batches.fit(images[None]).steps == 7 if images[None].ndim == 4 else True
     with pytest.raises(TypeError, match="iterable"):
         VASE(SMOKE).fit(3)
 

@@ -12,7 +12,9 @@ import pytest
 import safetensors.torch
 import torch
 
+from vase import VASE, VASEConfig
 from vase.probes import Probe, ProbeSettings, ProbeSuite, forgetting, maximum
+from vase.streams import Schedule, environment
 
 LATENTS = 6
 
@@ -40,12 +42,6 @@ class FakeWorld:
         return FakeBatch(images, {"label": label, "x": x, "y": y})
 
 
-@dataclass(frozen=True)
-class FakeEncoding:
-    mean: np.ndarray
-    std: np.ndarray
-
-
 class FakeModel:
     """Encodes the three informative pixels in latents 0-2, or forgets them."""
 
@@ -53,11 +49,11 @@ class FakeModel:
         self.blind = False
         self.calls = 0
 
-    def encode(self, images: np.ndarray) -> FakeEncoding:
+    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         self.calls += len(images)
         pixels = images.reshape(len(images), -1)[:, :LATENTS] / 255 * 4 - 2
         mean = np.where(self.blind, 0, pixels).astype(np.float32)
-        return FakeEncoding(mean, np.full_like(mean, 0.1))
+        return mean, np.full_like(mean, 0.1)
 
 
 def small(mode: str = "periodic", **values: Any) -> ProbeSettings:
@@ -96,6 +92,25 @@ def test_scores_by_hand() -> None:
     assert identity.score(z, torch.tensor([1, 1, 1, 0])) == 0.75
     # Always answers (0, 0): squared errors 0.25, 0, 0, 1 over 2 x 2 coordinates.
     assert position.score(z[:2], torch.tensor([[0.5, 0.0], [0.0, 1.0]])) == 0.3125
+
+
+def test_a_bout_is_scored_with_the_average_weights_of_its_second_half() -> None:
+    generator = torch.Generator().manual_seed(0)
+    mean, target = torch.randn(50, 2, generator=generator), torch.rand(50, 2, generator=generator)
+    std = torch.full((50, 2), 0.1)
+    probe, twin = (Probe("position", 2, 2, lr=3e-2, seed=1) for _ in range(2))
+    probe.learn(mean, std, target, updates=4, batch=8)
+    weights = []
+    for _ in range(4):
+        twin.learn(mean, std, target, updates=1, batch=8)
+        weights.append([parameter.detach().clone() for parameter in twin.network.parameters()])
+    assert all(torch.equal(a, b) for a, b in zip(probe.network.parameters(), weights[3], strict=True))
+    live = twin.score(mean, target)
+    for parameter, third, fourth in zip(twin.network.parameters(), weights[2], weights[3], strict=True):
+        parameter.data = (third + fourth) / 2
+    twin.restore(twin.state())
+    assert probe.score(mean, target) == pytest.approx(twin.score(mean, target), rel=1e-5)
+    assert probe.score(mean, target) != pytest.approx(live, rel=1e-5)
 
 
 def test_unknown_kind_mode_and_metric_are_named() -> None:
@@ -181,6 +196,29 @@ def test_probes_leave_global_random_states_alone(mode: str) -> None:
     run(suite(mode), FakeModel(), 1, 4)
     assert torch.equal(torch.get_rng_state(), before_torch)
     assert np.array_equal(np.random.get_state()[1], before_numpy)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("mode", ["online", "periodic"])
+def test_a_learner_with_probes_is_the_learner_without(mode: str) -> None:
+    names = ("moving-digits", "glyphs")
+    worlds = {name: (environment(name), environment(name, split="test")) for name in names}
+    losses = []
+    for probed in (False, True):
+        model = VASE(VASEConfig.smoke(), seed=0)
+        probes = ProbeSuite(worlds, small(mode, every=3))
+        rows = []
+        for step, batch in enumerate(Schedule.parse("moving-digits,glyphs", steps=4, batch_size=16), 1):
+            losses.append(model.partial_fit(batch.images).loss)
+            rows += probes.after_step(model, step) if probed else []
+        code = model.posterior(batch.images)
+    assert losses[:8] == losses[8:]
+    assert np.isfinite(code[0]).all()
+    assert {(row["world"], row["probe"]) for row in rows} == {
+        ("moving-digits", "identity"),
+        ("moving-digits", "position"),
+        ("glyphs", "identity"),
+    }
+    assert all(row["pixels"] == pytest.approx(12 * math.sqrt(row["mse"])) for row in rows if "mse" in row)
 
 
 @pytest.mark.parametrize("mode", ["online", "periodic"])

@@ -16,7 +16,7 @@ from typing import Any
 import vase
 from vase.demo import STEPS, demo, demo_settings
 from vase.progress import TensorBoard, Watcher, watcher
-from vase.runs import Event, Interrupted, RunDirectory, RunSettings, describe, summary, train
+from vase.runs import Event, RunDirectory, RunSettings, describe, summary, train
 from vase.runs.figures import write_run_figures
 from vase.runs.settings import THREE_WORLDS
 from vase.streams import DataUnavailable
@@ -68,7 +68,8 @@ def _data_fetch(arguments: argparse.Namespace) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    given = {f.name: getattr(arguments, f.name, None) for f in dataclasses.fields(RunSettings)}
+    names = (field.name for field in dataclasses.fields(RunSettings))
+    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if arguments.set:
         given["overrides"] = dict(_assignment(text) for text in arguments.set)
@@ -128,12 +129,18 @@ def _parser() -> argparse.ArgumentParser:
     _demo_arguments(commands)
     data = commands.add_parser("data", help="the datasets: where they are, and fetching them")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True)
-    _command(actions, "list", _data_list, "Say where each dataset is and whether its content is right.", "vase data list")
+    _command(
+        actions, "list", _data_list, "Say where each dataset is and whether its content is right.", "vase data list"
+    )
     fetcher = _command(actions, "fetch", _data_fetch, "Fetch datasets into the cache.", "vase data fetch mnist")
     fetcher.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: mnist fashion)")
     _train_arguments(commands)
     figures = _command(
-        commands, "figures", _figures, "Draw the figures of a run from its rows and checkpoint.", "vase figures runs/demo"
+        commands,
+        "figures",
+        _figures,
+        "Draw the figures of a run from what it saved.",
+        "vase figures runs/demo",
     )
     figures.add_argument("directory", metavar="RUN", help="directory of the run")
     figures.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
@@ -171,7 +178,7 @@ def _train_arguments(commands: Any) -> None:
     parser = _command(commands, "train", _train, text, example)
     parser.add_argument(
         "--stream",
-        help="worlds in order: [moving-][inverse-]DATASET[:SPRITE] or folder:PATH, with *N for the length of one stage, "
+        help="worlds in order: [moving-][inverse-]DATASET[:SPRITE] or folder:PATH, *N for the length of one stage, "
         f"e.g. mnist,fashion*500,mnist; datasets: {', '.join(NAMES)} (default: {THREE_WORLDS})",
     )
     parser.add_argument("--preset", help="laptop, paper or smoke (default: laptop)")

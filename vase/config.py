@@ -61,8 +61,8 @@ class CapacityConfig:
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
     c_max: float = 25.0
     """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
-    ramp_steps: int = 3000
-    """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k."""
+    ramp_steps: int = 3180
+    """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
         _require(
@@ -179,7 +179,7 @@ class RecruitConfig:
 
     reseed: bool = True
     """Fresh weights, at the birth of an environment, for latents that nobody uses."""
-    warmup_steps: int = 800
+    warmup_steps: int = 810
     """Steps over which the KL of re-seeded latents rises from nothing to its full weight. 0: none."""
 
     def __post_init__(self) -> None:
@@ -234,9 +234,14 @@ class VASEConfig:
         )
 
     @classmethod
-    def laptop(cls, image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
-        """What works best in minutes on one CPU core: about 3,000 steps per stage."""
-        return cls(image_shape=image_shape)
+    def laptop(cls, image_shape: tuple[int, int, int] = (1, 32, 32), stage_steps: int = 3000) -> VASEConfig:
+        """What works best in minutes on one CPU core; the schedules follow the length of a stage."""
+        return cls(
+            image_shape=image_shape,
+            capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
+            environments=EnvironmentConfig(burn_in=min(100, max(1, stage_steps // 4))),
+            recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),
+        )
 
     @classmethod
     def smoke(cls, image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
@@ -245,7 +250,7 @@ class VASEConfig:
             image_shape=image_shape,
             network=NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8),
             capacity=CapacityConfig(ramp_steps=100),
-            environments=EnvironmentConfig(burn_in=20, patience=2, usage_every=10, usage_images=8),
+            environments=EnvironmentConfig(burn_in=40, patience=2, usage_every=10, usage_images=8),
             recruiting=RecruitConfig(warmup_steps=50),
             learning_rate=2e-3,
             batch_size=32,
@@ -279,12 +284,18 @@ class VASEConfig:
         return type(self).from_dict(tree)
 
 
-def preset(name: str, image_shape: tuple[int, int, int] | None = None) -> VASEConfig:
-    """The configuration of a preset by its name: 'paper', 'laptop' or 'smoke'."""
+def preset(name: str, image_shape: tuple[int, int, int] | None = None, stage_steps: int | None = None) -> VASEConfig:
+    """The configuration of a preset by its name: 'paper', 'laptop' or 'smoke'.
+
+    `stage_steps`, the length of the stages to come, shapes the schedules of 'laptop'; the others have their own.
+    """
     makers = {"paper": VASEConfig.paper, "laptop": VASEConfig.laptop, "smoke": VASEConfig.smoke}
     if name not in makers:
         raise ValueError(f"unknown preset {name!r}{_nearest(name, makers)}. Presets: {', '.join(makers)}.")
-    return makers[name]() if image_shape is None else makers[name](image_shape)
+    given: dict[str, Any] = {} if image_shape is None else {"image_shape": image_shape}
+    if name == "laptop" and stage_steps is not None:
+        given["stage_steps"] = stage_steps
+    return makers[name](**given)
 
 
 def _nearest(name: str, known: typing.Iterable[str]) -> str:

@@ -50,7 +50,8 @@ def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]
             pass
         try:
             same = not settings.differences(directory.settings())
-            if same and not directory.is_complete():
+            drawn = (directory.figures_path / "overview.png").exists()
+            if same and not (drawn and directory.is_complete()):
                 return directory.path, True
             say(f"{directory.path} holds {'a finished demo' if same else 'another run'}; it stays as it is")
         except (OSError, ValueError, TypeError):
@@ -81,7 +82,7 @@ def demo(
     overview = next((figure for figure in figures if figure.stem == "overview"), figures[0])
     if show(overview):
         say(f"Opened {overview}")
-    say(f"Your own stream: vase train --stream {settings.stream} --preset {settings.preset} --help")
+    say("A run of your own: vase train --stream mnist,fashion,mnist --out runs/mine")
     return path
 
 

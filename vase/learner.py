@@ -101,7 +101,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if len(self._held) < self._c.environments.patience:
             return self._report(None, held=True, reasons=reasons)
         held, self._held = self._held, []
-        verdict, reasons = self._verdict(torch.cat(held), self._judges())
+        verdict, reasons = self._verdict(torch.cat(held), *self._judges())
         if verdict == self._current:
             return self._learn(held, reasons=reasons)
         self._leave()
@@ -252,12 +252,16 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         found = objections(env, Evidence(float(loss), forward.alpha), c, self._c.mask)
         if candidate == self._current and not found:
             return ()
-        verdict, reasons = self._verdict(forward.x, self._judges())
+        verdict, reasons = self._verdict(forward.x, *self._judges())
         return () if verdict == self._current else reasons
 
-    def _judges(self) -> Networks:
-        """The weights that decide: the slow ones, so that a spike of the optimiser is not taken for a shift."""
-        return self._slow if self._c.environments.slow_decay > 0 else self._nets
+    def _judges(self) -> tuple[Networks, ...]:
+        """Live and slow weights, and each can acquit.
+
+        A spike of the optimiser throws off the live ones but hardly moves the slow ones; where the loss is falling fast
+        the slow ones lag behind. Neither is a shift.
+        """
+        return (self._nets, self._slow) if self._c.environments.slow_decay > 0 else (self._nets,)
 
     def _be_born(self, alpha: Float[Tensor, "N"]) -> None:
         """A new environment: spare latents for it, and a mask over the latents of others that it leaves untypical."""
@@ -291,9 +295,11 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def _leave(self) -> None:
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, env = self._c, self._memory[self._current]
-        self._nets.load_state_dict(self._slow.state_dict())
         x = torch.cat(list(self._recent))
-        _h, mean, log_var = self._encode(self._nets, x)
+        live, slow = (self._evidence(n, env, x, *self._encode(n, x)[1:]).loss for n in (self._nets, self._slow))
+        better, other = (self._slow, self._nets) if slow < live else (self._nets, self._slow)
+        other.load_state_dict(better.state_dict())
+        _, mean, log_var = self._encode(self._nets, x)
         noise = self._bearable(self._nets, x[:: max(1, len(x) // (4 * c.environments.usage_images))])
 
         def loss(gate: Bool[Tensor, "N"]) -> float:
@@ -317,7 +323,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if self._c.recruiting.reseed and latents:
             self._nets.reseed(latents, self._generator, decoder_std=decoder_std)
             self._forget_moments(latents)
-            self._slow.load_state_dict(self._nets.state_dict())
+            self._slow.load_state_dict(self._nets.state_dict())  # the same fresh weights
             self._recruited[spare] = self._step
         return spare
 

@@ -23,7 +23,7 @@ from vase.runs.summary import switch_sentence
 Watcher = Callable[[Event], None]
 
 
-class Lines(AbstractContextManager["Lines"]):
+class Lines:
     """Plain lines: one every `every` steps, one per switch and per note."""
 
     def __init__(self, every: int = 100, stream: TextIO | None = None) -> None:
@@ -31,6 +31,9 @@ class Lines(AbstractContextManager["Lines"]):
         self.stream = stream or sys.stdout
         self._last: Step | None = None
         self._since = (0, time.perf_counter())
+
+    def __enter__(self) -> Lines:
+        return self
 
     def __exit__(self, *exception: object) -> None:
         self.stream.flush()
@@ -57,7 +60,7 @@ class Lines(AbstractContextManager["Lines"]):
         print(text, file=self.stream, flush=True)
 
 
-class Display(AbstractContextManager["Display"]):
+class Display:
     """A bar with the time that remains and the numbers of the moment; switches scroll by above it."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -97,14 +100,14 @@ class Display(AbstractContextManager["Display"]):
             self._status.plain = _numbers(self._last, event)
 
 
-def watcher(quiet: bool = False) -> Lines | Display:
+def watcher(quiet: bool = False) -> AbstractContextManager[Watcher]:
     """The display that suits where the output goes."""
     if quiet:
         return Lines(every=500)
     return Display() if Console().is_terminal and os.environ.get("TERM") != "dumb" else Lines(every=100)
 
 
-class TensorBoard(AbstractContextManager["TensorBoard"]):
+class TensorBoard:
     """Numbers of every tenth step, and probe scores, as TensorBoard scalars."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -117,6 +120,9 @@ class TensorBoard(AbstractContextManager["TensorBoard"]):
         self._make: Any = SummaryWriter
         self._folder = Path(folder)
         self._writer: Any = None
+
+    def __enter__(self) -> TensorBoard:
+        return self
 
     def __exit__(self, *exception: object) -> None:
         if self._writer is not None:

@@ -95,6 +95,11 @@ class Representation:
             mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy(), active.numpy().copy(), environment=s
         )
 
+    def posterior(self, images: Any) -> tuple[Float[np.ndarray, "B N"], Float[np.ndarray, "B N"]]:
+        """Mean and standard deviation of q(z|x), without asking which environment the images come from."""
+        _, mean, log_var = self._encode(self._nets, self._images(images))
+        return mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy()
+
     @torch.no_grad()
     def transform(self, images: Any) -> Float[np.ndarray, "B N"]:
         """The means of q(z|x), one row per image."""
@@ -180,19 +185,23 @@ class Representation:
             raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self._memory) - 1}.")
         return s
 
-    def _verdict(self, x: Images, nets: Networks) -> tuple[int | None, tuple[str, ...]]:
+    def _verdict(self, x: Images, *judges: Networks) -> tuple[int | None, tuple[str, ...]]:
         """The environment of a batch, None for a new one, with the reasons (Alg. 1).
 
-        The classifier's candidate is tested first, then the current environment, before anything new is declared.
+        The classifier's candidate is tested first, then the current environment, before anything new is declared. A
+        batch fits an environment if one of the judges finds that it does.
         """
-        h, mean, log_var = self._encode(nets, x)
-        candidate = int(nets.classify(h, len(self._memory)).softmax(1).mean(0).argmax())
+        encoded = [self._encode(nets, x) for nets in judges]
+        candidate = int(judges[0].classify(encoded[0][0], len(self._memory)).softmax(1).mean(0).argmax())
         reasons: tuple[str, ...] = ()
         for s in dict.fromkeys((candidate, self._current)):
             env = self._memory[s]
-            found = objections(env, self._evidence(nets, env, x, mean, log_var), self._c.environments, self._c.mask)
-            if not found:
-                return s, (*reasons, f"the batch fits environment {s}")
+            found: tuple[str, ...] = ()
+            for nets, (_, mean, log_var) in zip(judges, encoded, strict=True):
+                evidence = self._evidence(nets, env, x, mean, log_var)
+                found = objections(env, evidence, self._c.environments, self._c.mask)
+                if not found:
+                    return s, (*reasons, f"the batch fits environment {s}")
             reasons += found
         return None, reasons
 

@@ -138,6 +138,32 @@ class TestMask:
             mask = update_mask(mask, torch.tensor(alpha), self.LOW, self.HIGH, bits(0, 0, 0))
             assert mask.all()
 
+    def test_a_minimum_of_the_least_atypical_latents_stays(self):
+        # All six are atypical and maskable: without a minimum nothing is left, with 2 the latents of 0.9 and 1.1.
+        alpha = torch.tensor([3.0, 0.9, 2.0, 1.1, 5.0, 4.0])
+        assert not update_mask(self.ALL, alpha, self.LOW, self.HIGH, self.ALL).any()
+        kept = update_mask(self.ALL, alpha, self.LOW, self.HIGH, self.ALL, minimum=2)
+        assert kept.tolist() == bits(0, 1, 0, 1, 0, 0).tolist()
+
+    def test_active_latents_count_towards_the_minimum(self):
+        # Latent 4 cannot be masked, so a minimum of 2 adds one more: the least atypical.
+        alpha = torch.tensor([3.0, 0.9, 2.0, 1.1, 5.0, 4.0])
+        kept = update_mask(self.ALL, alpha, self.LOW, self.HIGH, bits(1, 1, 1, 1, 0, 1), minimum=2)
+        assert kept.tolist() == bits(0, 1, 0, 0, 1, 0).tolist()
+
+    @given(
+        st.lists(st.tuples(st.booleans(), st.floats(0, 3), st.booleans()), min_size=1, max_size=8), st.integers(0, 8)
+    )
+    def test_the_minimum_only_adds(self, rows, minimum):
+        mask, alpha, maskable = (torch.tensor(column) for column in zip(*rows, strict=True))
+        before, alpha_before = mask.clone(), alpha.clone()
+        plain = update_mask(mask, alpha, self.LOW, self.HIGH, maskable)
+        kept = update_mask(mask, alpha, self.LOW, self.HIGH, maskable, minimum=min(minimum, len(rows)))
+        assert bool((kept | ~plain).all())
+        assert int(kept.sum()) == max(int(plain.sum()), min(minimum, len(rows)))
+        assert torch.equal(mask, before)
+        assert torch.equal(alpha, alpha_before)
+
     def test_wrong_shapes_are_noticed(self):
         with pytest.raises(TypeCheckError, match="alpha"):
             update_mask(bits(1, 1, 1), torch.zeros(2), self.LOW, self.HIGH, bits(1, 1, 1))

@@ -119,7 +119,13 @@ class TestObjective:
     @pytest.mark.parametrize(
         ("objective", "target", "slope"),
         # d/dKL: 2γ(KL − C) = ±40 for the square; 1 + 2γ(KL − C) above the ceiling, 1 below; 1 for the ELBO.
-        [("square", 3.0, 40.0), ("square", 7.0, -40.0), ("ceiling", 3.0, 41.0), ("ceiling", 7.0, 1.0), ("elbo", 3.0, 1.0)],
+        [
+            ("square", 3.0, 40.0),
+            ("square", 7.0, -40.0),
+            ("ceiling", 3.0, 41.0),
+            ("ceiling", 7.0, 1.0),
+            ("elbo", 3.0, 1.0),
+        ],
     )
     def test_pull(self, objective, target, slope):
         kl = self.KL.clone().requires_grad_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +45,7 @@ class FakeLearner:
     def __init__(self, environments: int = 3, channels: int = 1) -> None:
         self.channels = channels
         uses = [_flags(X, Y, 11, 4), _flags(11, 15, 16, 17, 20), _flags(X, Y, 11, 15, 16, 17)]
-        off = [_flags(), _flags(X, Y, 4), _flags(4)]
+        off = [_flags(), _flags(X, Y, 4, 9), _flags(4)]
         self.environments = tuple(View(s, uses[s % 3], ~off[s % 3]) for s in range(environments))
 
     def encode(self, images: np.ndarray) -> Code:
@@ -99,7 +100,14 @@ def synthetic_rows(stages: tuple[tuple[str, int], ...], *, delay: int = 4) -> li
         if stage and inside == delay:
             new = world not in {name for name, _ in stages[:stage]}
             rows.append(
-                {"kind": "switch", "step": step, "environment": environment, "is_new": new, "delay": delay, "reasons": []}
+                {
+                    "kind": "switch",
+                    "step": step,
+                    "environment": environment,
+                    "is_new": new,
+                    "delay": delay,
+                    "reasons": [],
+                }
             )
         if step % 10 == 0 or step == 1:
             alpha = 0.02 * np.exp(0.45 * rng.normal(size=LATENTS))
@@ -155,3 +163,18 @@ def images() -> dict[int, np.ndarray]:
 @pytest.fixture
 def record() -> Record:
     return Record(STAGES, tuple(synthetic_rows(STAGES)))
+
+
+@pytest.fixture
+def make_run() -> Callable[..., tuple[FakeLearner, Record, dict[int, np.ndarray]]]:
+    """A function that makes a learner, a record and images for any stream."""
+
+    def make(
+        stream: list[tuple[str, int]], environments: int | None = None, channels: int = 1
+    ) -> tuple[FakeLearner, Record, dict[int, np.ndarray]]:
+        worlds = len({world for world, _ in stream}) if environments is None else environments
+        model = FakeLearner(worlds, channels)
+        pictures = {s: (255 * model.dream(8, s)).astype(np.uint8) for s in range(worlds)}
+        return model, Record(tuple(stream), tuple(synthetic_rows(tuple(stream)))), pictures
+
+    return make

@@ -35,9 +35,15 @@ class Environment:
         return self.mask & self.gate
 
     def observe(self, loss: float, alpha: Float[Tensor, "N"], decay: float, calm_decay: float = 0.95) -> None:
-        """Update L̃_s and the recent atypicality with one learnt batch."""
-        self.loss = loss if self.age == 0 else decay * self.loss + (1 - decay) * loss
-        self.calm = alpha.clone() if self.age == 0 else calm_decay * self.calm + (1 - calm_decay) * alpha
+        """Update L̃_s and the recent atypicality with one learnt batch.
+
+        Both are running averages that start short, at most (1+age)/(10+age), so that the large losses of the first
+        batches are soon forgotten.
+        """
+        start = (1 + self.age) / (10 + self.age) if self.age else 0.0
+        keep, keep_calm = min(decay, start), min(calm_decay, start)
+        self.loss = loss if self.age == 0 else keep * self.loss + (1 - keep) * loss
+        self.calm = keep_calm * self.calm + (1 - keep_calm) * alpha
         self.age += 1
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from vase.report.style import GREY, INK, PALE, new_figure, styled, tint, world_colour
+from vase.report.style import EMPTY, GREY, INK, PALE, new_figure, styled, tint, world_colour
 
 if TYPE_CHECKING:
     from vase.learner import VASE
@@ -24,7 +24,7 @@ class State(IntEnum):
     UNUSED = 0
     """Nothing: spare, or active without effect."""
     MASKED = 1
-    """Shut, because another environment uses it and it means nothing here (Eq. 5)."""
+    """Kept from this environment's decoder while another environment uses it (Eq. 1 and 5)."""
     USED = 2
     """Reconstructions depend on it (App. A.2)."""
 
@@ -69,6 +69,7 @@ def draw_latent_use(
     axis.set_xlim(-0.6, latents + 0.1)
     axis.set_ylim(environments - 0.4, -0.6)
     axis.tick_params(length=0)
+    axis.tick_params(axis="x", labelsize=8 if latents <= 16 else 6.5)
     axis.spines[:].set_visible(False)
     axis.set_xlabel("latent")
     shared = int(((states == State.USED).sum(axis=0) > 1).sum())
@@ -81,18 +82,25 @@ def _colour(environment: int, colours: Mapping[int, str] | None) -> str:
 
 
 def _cell(environment: int, latent: int, state: State, colour: str) -> Rectangle:
-    box = {"xy": (latent - 0.42, environment - 0.40), "width": 0.84, "height": 0.80}
+    corner = (latent - 0.42, environment - 0.40)
+    return state_box(state, corner, 0.84, 0.80, tint(colour, 0.85))
+
+
+def state_box(
+    state: State, corner: tuple[float, float], width: float, height: float, colour: str | tuple[float, float, float]
+) -> Rectangle:
+    """The mark of a state: filled when used, hatched when masked, pale otherwise."""
     if state is State.USED:
-        return Rectangle(**box, facecolor=tint(colour, 0.85), edgecolor=colour, linewidth=0.8)
+        return Rectangle(corner, width, height, facecolor=colour, edgecolor=colour, linewidth=0.8)
     if state is State.MASKED:
-        return Rectangle(**box, facecolor="white", edgecolor=INK, linewidth=0.8, hatch="//////")
-    return Rectangle(**box, facecolor="#F4F4F4", edgecolor=PALE, linewidth=0.6)
+        return Rectangle(corner, width, height, facecolor="white", edgecolor=INK, linewidth=0.7, hatch="//////")
+    return Rectangle(corner, width, height, facecolor=EMPTY, edgecolor=PALE, linewidth=0.6)
 
 
 def state_legend() -> list[Patch]:
     """What the cells of the map mean."""
     return [
         Patch(facecolor=tint(GREY, 0.85), edgecolor=GREY, label="used"),
-        Patch(facecolor="white", edgecolor=INK, hatch="//////", label="masked"),
-        Patch(facecolor="#F4F4F4", edgecolor=PALE, label="not used"),
+        Patch(facecolor="white", edgecolor=INK, hatch="//////", label="masked (another environment's)"),
+        Patch(facecolor=EMPTY, edgecolor=PALE, label="not used"),
     ]

@@ -9,10 +9,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
 
-from vase.report.latents import State, latent_states
-from vase.report.style import GREY, INK, PALE, new_figure, rgb, strip, styled, tint, world_colour
+from vase.report.latents import State, latent_states, state_box, state_legend
+from vase.report.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
 
 if TYPE_CHECKING:
     from vase.learner import VASE
@@ -39,7 +38,7 @@ def traversals(
 ) -> Figure:
     """Each latent moved from -span to span, the others as encoded; one column of traversals per environment.
 
-    Rows are the latents that some environment uses, most shared and most informative first, and `spare` others.
+    Rows are latents that some environment uses, most shared and most effective first, and `spare` others; at most 16.
     """
     environments = _chosen(images_by_environment)
     latents = order_latents(model, images_by_environment, spare)
@@ -56,22 +55,23 @@ def traversals(
             colour = (colours or {}).get(environment)
             draw_traversals(axis, model, environment, seed, latents, span=span, points=points, colour=colour)
             axis.set_title(_heading(environment, labels))
-        figure.legend(handles=_legend(), loc="outside lower center", ncols=3)
+        figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
     return figure
 
 
-def order_latents(model: VASE, images_by_environment: Images, spare: int = 2) -> list[int]:
-    """Used latents, shared ones first and then by information (KL to the prior), and a few unused ones."""
+def order_latents(model: VASE, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
+    """Used latents, shared ones first and then by what they change in the image, and a few unused ones."""
     used = (latent_states(model) == State.USED).sum(axis=0)
-    information = np.sum([_kl(model, images) for images in images_by_environment.values()], axis=0)
-    order = sorted(range(model.n_latents), key=lambda n: (-used[n], -information[n]))
+    change = np.sum([_change(model, s, images) for s, images in images_by_environment.items()], axis=0)
+    order = sorted(range(model.n_latents), key=lambda n: (-used[n], -change[n]))
     count = int((used > 0).sum())
-    return order[: count + spare]
+    return order[: min(count + spare, most)]
 
 
-def _kl(model: VASE, images: np.ndarray) -> Float[np.ndarray, " N"]:
-    code = model.encode(images)
-    return 0.5 * np.mean(code.mean**2 + code.std**2 - 1 - 2 * np.log(code.std), axis=0)
+def _change(model: VASE, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
+    """Mean change of a pixel between the two ends of each latent's traversal."""
+    frames = np.asarray(model.traverse(images[:4], points=2, environment=environment))
+    return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
 
 
 def draw_traversals(
@@ -107,7 +107,7 @@ def draw_traversals(
     axis.tick_params(length=0, pad=9)
     for i, latent in enumerate(latents):
         top = (i + header) * pitch
-        axis.add_patch(_mark(State(states[latent]), (-0.24 * width, top), 0.15 * width, height, colour))
+        axis.add_patch(state_box(State(states[latent]), (-0.24 * width, top), 0.15 * width, height, colour))
     middles = [i * pitch + height / 2 for i in range(len(rows))]
     axis.set_yticks(middles, (["seed"] if header else []) + [f"z{n}" for n in latents])
     for text, latent in zip(axis.get_yticklabels()[header:], latents, strict=True):
@@ -184,19 +184,3 @@ def _chosen(images_by_environment: Images) -> list[int]:
     if not images_by_environment:
         raise ValueError("no images to draw; give environment -> images, at least one environment")
     return sorted(images_by_environment)
-
-
-def _mark(state: State, corner: tuple[float, float], width: float, height: float, colour: str) -> Rectangle:
-    if state is State.USED:
-        return Rectangle(corner, width, height, facecolor=colour, edgecolor=colour, linewidth=0.5, clip_on=False)
-    if state is State.MASKED:
-        return Rectangle(corner, width, height, facecolor="white", edgecolor=INK, linewidth=0.6, hatch="//////")
-    return Rectangle(corner, width, height, facecolor="#F4F4F4", edgecolor=PALE, linewidth=0.6)
-
-
-def _legend() -> list[Patch]:
-    return [
-        Patch(facecolor=tint(GREY, 1), label="used (in the environment's colour)"),
-        Patch(facecolor="white", edgecolor=INK, hatch="//////", label="masked here (faded)"),
-        Patch(facecolor="#F4F4F4", edgecolor=PALE, label="not used here"),
-    ]

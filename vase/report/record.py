@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,9 +40,7 @@ class Record:
     @cached_property
     def total(self) -> int:
         """Last step of the run so far."""
-        planned = sum(steps for _, steps in self.stages)
-        seen = max((int(row["step"]) for row in self.rows if "step" in row), default=planned)
-        return min(seen, planned) if planned else seen
+        return max((int(row["step"]) for row in self.rows if "step" in row), default=0)
 
     @cached_property
     def worlds(self) -> tuple[str, ...]:
@@ -101,7 +97,7 @@ class Record:
         rows = [row for row in self.of("step") if row.get("atypicality") is not None]
         steps = np.array([row["step"] for row in rows], np.int64)
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
-        return steps, alpha.reshape(len(rows), -1)
+        return steps, alpha if len(rows) else alpha.reshape(0, 0)
 
     def scores(self, metric: str) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
         """World -> (steps, scores) of one metric of the probes."""
@@ -114,23 +110,6 @@ class Record:
             world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
             for world in order
         }
-
-
-def read_rows(path: Path) -> tuple[Row, ...]:
-    """Rows of a rows.jsonl; a last line that was cut off by a crash is left out."""
-    return tuple(_parse(path.read_text().splitlines(), path))
-
-
-def _parse(lines: list[str], path: Path) -> Iterable[Row]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            if number == len(lines):
-                return
-            raise ValueError(f"{path}, line {number} is not JSON ({error.msg}); restore or remove this line") from error
 
 
 def title(world: str) -> str:

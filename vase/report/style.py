@@ -18,9 +18,9 @@ WORLD_COLOURS = (
     *("#332288", "#882255", "#999933", "#44AA99", "#661100", "#6699CC"),  # Tol, muted
 )
 LATENT_COLOURS = ("#332288", "#CC6677", "#117733", "#AA4499", "#88CCEE", "#882255", "#999933", "#44AA99")
-INK, GREY, PALE = "#222222", "#8C8C8C", "#DDDDDD"
+INK, GREY, PALE, EMPTY = "#222222", "#8C8C8C", "#DDDDDD", "#F4F4F4"
 
-_RC: dict[str, Any] = {
+_RC: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",

@@ -147,12 +147,17 @@ class RunDirectory:
         checkpoint.write(self.checkpoint_path, LEARNER, {**meta, "run": run}, {**groups, "probes": tensors})
 
     def load(self, probes: ProbeSuite | None, device: str = "auto") -> tuple[VASE, dict[str, Any]]:
-        """The committed learner and position; the probes are restored in place."""
+        """The committed learner and position; the probes are restored in place. Only for who holds the lock."""
         meta, groups = checkpoint.read(self.checkpoint_path, LEARNER)
         if "run" not in meta or "probes" not in groups:
             raise checkpoint.CheckpointError(f"{self.checkpoint_path}: holds a learner, not the state of a run.")
         if probes is not None:
             probes.restore(groups["probes"], meta["run"]["probes"])
+        manifest = json.loads((self.checkpoint_path / checkpoint.MANIFEST).read_bytes())
+        wanted = {entry["file"] for entry in manifest["files"].values()}
+        for stale in self.checkpoint_path.glob("*.safetensors"):  # a crash came between the commit and the clearing up
+            if stale.name not in wanted:
+                stale.unlink(missing_ok=True)
         return VASE.from_state(meta, groups, device=device), meta["run"]
 
     def is_complete(self) -> bool:

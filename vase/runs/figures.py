@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from vase.learner import VASE
-from vase.report import Record, write_figures
 from vase.runs.directory import RunDirectory
 from vase.runs.settings import RunSettings, make_plan
 
@@ -19,6 +18,8 @@ IMAGES = 64
 
 def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:
     """Draw every figure of a run, finished or not, into its folder figures/; returns the files."""
+    from vase.report import Record, write_figures  # here, because it takes matplotlib half a second to wake up
+
     directory = RunDirectory(run_dir)
     config = directory.read_config()
     settings = RunSettings.from_dict(config["settings"])

@@ -157,10 +157,14 @@ def make_plan(
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
         schedule = parse(_text([(tests[s.environment.name].name, s.steps) for s in schedule.stages]), False)
         tests = held_out(schedule, False)
-    config = preset(settings.preset, schedule.image_shape).with_values({"batch_size": settings.batch_size})
+    fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
+    config = preset(settings.preset, schedule.image_shape).with_values({**fixed, **settings.overrides})
+    for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
+        if getattr(config, name) != fixed[name]:
+            raise ValueError(f"{name}={getattr(config, name)}: the stream decides it ({fixed[name]}); use {option}.")
     trains = {stage.environment.name: stage.environment for stage in schedule.stages}
     worlds = {name: (trains[name], test) for name, test in tests.items()}
-    return Plan(settings, config.with_values(dict(settings.overrides)), schedule, worlds)
+    return Plan(settings, config, schedule, worlds)
 
 
 def _text(stages: list[tuple[str, int]]) -> str:

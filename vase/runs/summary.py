@@ -175,9 +175,9 @@ def switch_sentence(row: Row) -> str:
 
 
 def _switch_lines(found: dict[str, Any]) -> list[str]:
-    lines = [f"  {switch_sentence({**row, 'reasons': []})}" for row in found["switches"]]
-    lines += [f"  step {step:,}: the world changed and no switch was announced" for step in found["missed"]]
-    return lines
+    lines = {row["step"]: switch_sentence({**row, "reasons": []}) for row in found["switches"]}
+    lines |= {step: f"step {step:,}: the world changed and no switch was announced" for step in found["missed"]}
+    return [f"  {lines[step]}" for step in sorted(lines)]
 
 
 def _latent_lines(found: dict[str, Any]) -> list[str]:
@@ -219,9 +219,8 @@ def _score_lines(found: dict[str, Any]) -> list[str]:
         table.append((f"position in {world}", *shown, change))
     widths = [max(len(row[column]) for row in table) for column in range(5)]
     lines = ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in table]
-    title = (
-        f"What {' and '.join(found['probes'])} probes read from the representation (position: MSE on [0,1]², pixels)"
-    )
+    modes = " and ".join(found["probes"])
+    title = f"What {modes} probes read from the representation (position: MSE on [0,1]², RMS in pixels)"
     means = []
     if identity["mean"]["change"] is not None:
         means.append(f"class {100 * identity['mean']['change']:+.1f} points")

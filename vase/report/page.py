@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure, SubFigure
 
-from vase.report.curves import draw_atypicality, draw_scores, draw_stages, label_steps
+from vase.report.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.report.latents import draw_latent_use, state_legend
-from vase.report.pictures import Images, draw_traversals, position_latents
+from vase.report.pictures import Images, draw_traversals, order_latents, position_latents
 from vase.report.record import Record, title
 from vase.report.style import new_figure, styled, world_colour
 
@@ -22,7 +22,8 @@ def overview(model: VASE, record: Record, images_by_environment: Images) -> Figu
     """The README's figure: left, what happened through training; right, what was learnt."""
     with styled():
         figure = new_figure(16, 9)
-        left, right = figure.subfigures(1, 2, width_ratios=[1.35, 1])
+        grid = figure.add_gridspec(1, 2, width_ratios=[1.35, 1])
+        left, right = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
         _draw_training(left, record)
         _draw_result(right, model, record, images_by_environment)
     return figure
@@ -34,12 +35,13 @@ def environment_colours(record: Record) -> dict[int, str]:
 
 
 def _draw_training(figure: SubFigure, record: Record) -> None:
-    metrics = [metric for metric in ("accuracy", "pixels", "mse") if record.scores(metric)][:2]
-    axes = figure.subplots(2 + len(metrics), 1, sharex=True, height_ratios=[0.75, 2.4] + [2] * len(metrics))
-    draw_stages(axes[0], record)
+    metrics = score_metrics(record)
+    panel = 6.4 / (1 + len(metrics))
+    axes = figure.subplots(2 + len(metrics), 1, sharex=True, height_ratios=[0.75] + [panel] * (1 + len(metrics)))
+    draw_stages(axes[0], record, 6.3)
     draw_atypicality(axes[1], record)
     for axis, metric in zip(axes[2:], metrics, strict=True):
-        draw_scores(axis, record, metric)  # type: ignore[arg-type]
+        draw_scores(axis, record, metric)
     label_steps(axes[-1], record)
 
 
@@ -47,20 +49,29 @@ def _draw_result(figure: SubFigure, model: VASE, record: Record, images_by_envir
     colours = environment_colours(record)
     names = {s: title(world) for s, world in record.world_of.items()}
     environments = [s for s in sorted(images_by_environment) if s < len(model.environments)][:_SHOWN]
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.3 + 0.35 * len(model.environments), 6.4])
+    parts = figure.add_gridspec(2, 1, height_ratios=[1.3 + 0.35 * len(model.environments), 6.4])
+    top, bottom = figure.add_subfigure(parts[0]), figure.add_subfigure(parts[1])
     draw_latent_use(top.subplots(), model, names, colours)
     top.legend(handles=state_legend(), loc="outside lower center", ncols=3)
     if not environments:
         return
-    mover = next((s for s in environments if record.world_of.get(s, "").startswith("moving")), environments[0])
-    latents = list(position_latents(model, images_by_environment[mover], mover))
+    latents, what = _telling_latents(model, record, {s: images_by_environment[s] for s in environments})
     columns = 1 if len(environments) <= 3 else 2
-    grid = bottom.subplots(-(-len(environments) // columns), columns, squeeze=False)
-    for axis in grid.flat:
+    axes = bottom.subplots(max(3, -(-len(environments) // columns)), columns, squeeze=False)
+    where = "every environment" if len(environments) == len(model.environments) else f"{len(environments)} environments"
+    bottom.suptitle(f"{what}, traversed in {where}", x=0.01, ha="left", weight="bold", size=10)
+    for axis in axes.flat:
         axis.set_axis_off()
-    heading = "The two latents that move the object, traversed in every environment"
-    bottom.suptitle(heading, x=0.01, ha="left", weight="bold", size=10)
-    for axis, s in zip(grid.flat, environments, strict=False):
+    for axis, s in zip(axes.flat, environments, strict=False):
         seed = images_by_environment[s][:1]
         draw_traversals(axis, model, s, seed, latents, header=False, points=9, colour=colours.get(s))
         axis.set_title(f"{s}  {names.get(s, 'environment')}", weight="normal", size=9)
+        axis.set_anchor("N")
+
+
+def _telling_latents(model: VASE, record: Record, images_by_environment: Images) -> tuple[list[int], str]:
+    """The position latents if some world moves, else the two that are shared most; and what they are."""
+    moving = [s for s in images_by_environment if record.world_of.get(s, "").startswith("moving")]
+    if moving:
+        return list(position_latents(model, images_by_environment[moving[0]], moving[0])), "The latents of position"
+    return order_latents(model, images_by_environment)[:2], "The two most shared latents"
