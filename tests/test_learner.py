@@ -149,9 +149,7 @@ def test_gaussian_likelihood_learns_colour_images():
     config = dataclasses.replace(SMOKE, image_shape=(3, 32, 32)).with_values({"network.likelihood": "gaussian"})
     model = VASE(config, seed=0)
     rng = np.random.default_rng(0)
-    steps = [
-        model.partial_fit(np.clip(rng.random((16, 3, 1, 1)) + np.zeros((1, 1, 32, 32)), 0, 1)) for _ in range(60)
-    ]
+    steps = [model.partial_fit(np.clip(rng.random((16, 3, 1, 1)) + np.zeros((1, 1, 32, 32)), 0, 1)) for _ in range(60)]
     assert steps[-1].deviance < 0.5 * steps[0].deviance
 
 
@@ -333,7 +331,8 @@ def test_representation_interface(two_worlds):
         encoding = model.encode(images)
         assert encoding.environment == s
         assert encoding.mean.shape == encoding.std.shape == (64, 8)
-        assert (encoding.active == model.environments[s].mask).all()
+        view = model.environments[s]
+        assert (encoding.active == view.mask & view.gate).all()
         assert np.array_equal(model.transform(images), encoding.mean)
         assert model.reconstruct(images[:1]).shape == (1, 1, 32, 32)
     assert model.traverse(images[:2], [1, 3], points=5).shape == (2, 2, 5, 1, 32, 32)

@@ -162,7 +162,7 @@ class DreamConfig:
     """τ: steps between two syncs in the mode 'every'. Paper: 500 or 5000."""
     gates: bool = True
     """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
-    gate_tolerance: float = 0.03
+    gate_tolerance: float = 0.05
     """On leaving, gates are closed as long as the loss rises by no more than this share."""
 
     def __post_init__(self) -> None:

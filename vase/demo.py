@@ -20,18 +20,12 @@ STEPS = 1_000
 
 
 def demo_settings(steps: int = STEPS, seed: int = 0, *, stream: str = THREE_WORLDS, **values: Any) -> RunSettings:
-    """The laptop preset with its schedules shortened to the length of the stages."""
-    overrides = {
-        "capacity.ramp_steps": max(1, steps),
-        "recruiting.warmup_steps": max(1, round(0.27 * steps)),
-        "environments.burn_in": max(1, min(100, steps // 4)),
-    }
+    """The laptop preset, with probes and checkpoints as often as short stages need."""
     return RunSettings.of(
         values.pop("preset", "laptop"),
         stream=stream,
         steps=steps,
         seed=seed,
-        overrides=overrides,
         probe_every=max(1, steps // 5),
         checkpoint_every=max(1, steps // 4),
         fallback=True,

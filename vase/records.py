@@ -80,6 +80,8 @@ class EnvironmentView:
     used: Bool[np.ndarray, "N"]
     """u^s."""
     mask: Bool[np.ndarray, "N"]
-    """Active latents."""
+    """a^s: latents that are typical in s, or that no other environment needs protected."""
+    gate: Bool[np.ndarray, "N"]
+    """Latents that the decoder of s may see: all at first, u^s once it has been left."""
     age: int
     """Batches learnt in this environment."""

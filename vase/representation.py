@@ -60,7 +60,14 @@ class Representation:
     def environments(self) -> tuple[EnvironmentView, ...]:
         """What is known of every environment seen so far."""
         return tuple(
-            EnvironmentView(e.index, e.loss, e.used.numpy().copy(), e.active.numpy().copy(), e.age)
+            EnvironmentView(
+                e.index,
+                e.loss,
+                used=e.used.numpy().copy(),
+                mask=e.mask.numpy().copy(),
+                gate=e.gate.numpy().copy(),
+                age=e.age,
+            )
             for e in self._memory
         )
 

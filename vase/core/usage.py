@@ -61,19 +61,17 @@ def close_gates(
 ) -> tuple[Bool[Tensor, "N"], float]:
     """The smallest gate that keeps an environment's loss, and that loss.
 
-    Latents are shut in order of falling bearable noise, for as long as `loss(gate)` stays within `tolerance` of its
-    value with the given gate: no absolute threshold on σ is needed.
+    Latents are tried in order of falling bearable noise; one stays shut if `loss(gate)` stays within `tolerance` of its
+    value with the given gate. No absolute threshold on σ is needed.
     """
     best = loss(gate)
     limit = best * (1 + tolerance)
     gate = gate.clone()
     for n in noise.argsort(descending=True, stable=True).tolist():
-        if not gate[n]:
-            continue
-        tried = gate.clone()
-        tried[n] = False
-        value = loss(tried)
-        if value > limit:
-            break
-        gate, best = tried, value
+        if gate[n]:
+            tried = gate.clone()
+            tried[n] = False
+            value = loss(tried)
+            if value <= limit:
+                gate, best = tried, value
     return gate, best

@@ -189,7 +189,7 @@ def draw_scores(axis: Axes, record: Record, metric: Metric) -> None:
     )
     axis.set_ylabel({"accuracy": "accuracy", "pixels": "pixels (RMS)"}.get(metric, "MSE"))
     if metric == "accuracy":
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
     else:
         axis.set_ylim(bottom=0)
     room = {"fontsize": 6.5, "labelspacing": 0.35} if crowded else {"labelspacing": 0.9}

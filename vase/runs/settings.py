@@ -158,7 +158,8 @@ def make_plan(
         schedule = parse(_text([(tests[s.environment.name].name, s.steps) for s in schedule.stages]), False)
         tests = held_out(schedule, False)
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
-    config = preset(settings.preset, schedule.image_shape).with_values({**fixed, **settings.overrides})
+    config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
+    config = config.with_values({**fixed, **settings.overrides})
     for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
         if getattr(config, name) != fixed[name]:
             raise ValueError(f"{name}={getattr(config, name)}: the stream decides it ({fixed[name]}); use {option}.")
