@@ -153,12 +153,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "vase", "train", "--stream", "digits*40", "--out", "stopped", *TINY]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # The first checkpoint, of step 0, says that training is about to start.
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not (tmp_path / "stopped" / "checkpoint" / "state.json").exists() and time.monotonic() < deadline:
         assert process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "Go on with: vase train --resume --out stopped" in out
     assert "Traceback" not in err

@@ -9,15 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from torch import Tensor
 
 VERSION = 1
 MANIFEST = "state.json"
+OWN = re.compile(r"\w+-[0-9a-f]{16}\.safetensors")
+"""Names of the tensor files that `write` makes."""
 
 
 class CheckpointError(ValueError):
@@ -55,23 +59,38 @@ def write(folder: str | Path, kind: str, meta: dict[str, Any], groups: dict[str,
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: is a file; name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()) and not (folder / MANIFEST).exists() and list(folder.glob("[!.]*")):
-        strangers = [p.name for p in folder.glob("[!.]*") if p.suffix != ".safetensors"]
-        if strangers:
-            raise CheckpointError(f"{folder}: holds other files ({strangers[0]}); name an empty folder.")
+    _refuse_strangers(folder, kind)
     files = {}
     for group, tensors in groups.items():
-        data = safetensors.torch.save({k: v.detach().cpu().contiguous() for k, v in tensors.items()})
+        data = safetensors.torch.save(
+            {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in tensors.items()}
+        )
         digest = hashlib.sha256(data).hexdigest()
         files[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
-        if not (folder / files[group]["file"]).exists():
-            write_bytes_atomic(folder / files[group]["file"], data)
-    body = {"kind": kind, "version": VERSION, "files": files, "meta": meta}
+        path = folder / files[group]["file"]
+        if not path.exists() or path.read_bytes() != data:
+            write_bytes_atomic(path, data)
+    body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "meta": meta}))
     write_json_atomic(folder / MANIFEST, {**body, "sha256": _digest(body)})
     wanted = {entry["file"] for entry in files.values()}
     for path in folder.glob("*.safetensors"):
-        if path.name not in wanted:
+        if path.name not in wanted and OWN.fullmatch(path.name):
             path.unlink(missing_ok=True)
+
+
+def _refuse_strangers(folder: Path, kind: str) -> None:
+    """Write only into an empty folder, over what a crash left, or over an earlier state of the same kind."""
+    if not (folder / MANIFEST).exists():
+        strangers = sorted(p.name for p in folder.glob("[!.]*") if not OWN.fullmatch(p.name))
+        if strangers:
+            raise CheckpointError(f"{folder}: holds other files ({strangers[0]}); name an empty folder.")
+        return
+    try:
+        found = json.loads((folder / MANIFEST).read_bytes())["kind"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{folder}: its {MANIFEST} is damaged or foreign; name an empty folder.") from error
+    if found != kind:
+        raise CheckpointError(f"{folder}: holds a {found}, not a {kind}; name an empty folder.")
 
 
 def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:

@@ -15,6 +15,13 @@ def _require(ok: bool, name: str, value: object, rule: str) -> None:
         raise ValueError(f"{name}={value!r}: must be {rule}.")
 
 
+def _convert(part: Any, prefix: str) -> None:
+    """Give every field of a configuration its declared type, or refuse."""
+    for name, hint in typing.get_type_hints(type(part)).items():
+        if not dataclasses.is_dataclass(hint):
+            object.__setattr__(part, name, _parse(prefix + name, getattr(part, name), hint))
+
+
 @dataclass(frozen=True)
 class NetworkConfig:
     """Encoder, decoder and classifier (App. A.1, "Encoder and decoder")."""
@@ -33,6 +40,7 @@ class NetworkConfig:
     """Initial weights: normal with std 1/√fan_in, or PyTorch's default."""
 
     def __post_init__(self) -> None:
+        _convert(self, "network.")
         _require(
             len(self.channels) > 0 and all(c > 0 for c in self.channels),
             "network.channels",
@@ -65,6 +73,7 @@ class CapacityConfig:
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
+        _convert(self, "capacity.")
         _require(
             self.objective in ("square", "ceiling", "elbo"),
             "capacity.objective",
@@ -92,6 +101,7 @@ class MaskConfig:
     """Latents, the least atypical ones, that stay active even if all are atypical. Paper: 0."""
 
     def __post_init__(self) -> None:
+        _convert(self, "mask.")
         _require(self.threshold > 0, "mask.threshold", self.threshold, "positive")
         _require(0 <= self.hysteresis < 1, "mask.hysteresis", self.hysteresis, "in [0, 1)")
         _require(self.minimum >= 0, "mask.minimum", self.minimum, "zero or more")
@@ -135,6 +145,7 @@ class EnvironmentConfig:
     """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
 
     def __post_init__(self) -> None:
+        _convert(self, "environments.")
         _require(self.kappa >= 1, "environments.kappa", self.kappa, "at least 1")
         _require(self.loss in ("deviance", "nll"), "environments.loss", self.loss, "'deviance' or 'nll'")
         _require(0 <= self.loss_decay < 1, "environments.loss_decay", self.loss_decay, "in [0, 1)")
@@ -166,6 +177,7 @@ class DreamConfig:
     """On leaving, gates are closed as long as the loss rises by no more than this share."""
 
     def __post_init__(self) -> None:
+        _convert(self, "dreaming.")
         _require(self.encoder_weight >= 0, "dreaming.encoder_weight", self.encoder_weight, "zero or more")
         _require(self.decoder_weight >= 0, "dreaming.decoder_weight", self.decoder_weight, "zero or more")
         _require(self.snapshot in ("leave", "every"), "dreaming.snapshot", self.snapshot, "'leave' or 'every'")
@@ -183,6 +195,7 @@ class RecruitConfig:
     """Steps over which the KL of re-seeded latents rises from nothing to its full weight. 0: none."""
 
     def __post_init__(self) -> None:
+        _convert(self, "recruiting.")
         _require(self.warmup_steps >= 0, "recruiting.warmup_steps", self.warmup_steps, "zero or more")
 
 
@@ -204,6 +217,7 @@ class VASEConfig:
     """Images per batch when the learner cuts an array into batches itself. Paper: 64."""
 
     def __post_init__(self) -> None:
+        _convert(self, "")
         _require(
             len(self.image_shape) == 3 and all(isinstance(n, int) and n > 0 for n in self.image_shape),
             "image_shape",
@@ -218,6 +232,12 @@ class VASEConfig:
             f"divisible by {stride} in height and width (one halving per convolution in "
             f"network.channels={self.network.channels}); pad or resize the images, or use fewer convolutions",
         )
+        _require(
+            (self.network.likelihood, self.environments.loss) != ("gaussian", "nll"),
+            "environments.loss",
+            self.environments.loss,
+            "'deviance' with a Gaussian likelihood, whose −log p can be negative, so that no ratio of it has a meaning",
+        )
         _require(self.learning_rate > 0, "learning_rate", self.learning_rate, "positive")
         _require(self.batch_size >= 2, "batch_size", self.batch_size, "at least 2")
 
@@ -228,6 +248,7 @@ class VASEConfig:
             image_shape=image_shape,
             network=NetworkConfig(channels=(64, 64, 128, 128)),
             capacity=CapacityConfig(objective="square", gamma=100.0, c_max=35.0, ramp_steps=158_730),
+            mask=MaskConfig(minimum=0),
             environments=EnvironmentConfig(burn_in=500),
             dreaming=DreamConfig(encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False),
             recruiting=RecruitConfig(reseed=False, warmup_steps=0),
@@ -304,7 +325,7 @@ def _nearest(name: str, known: typing.Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
         tails[t] for t in difflib.get_close_matches(name.rsplit(".", 1)[-1], tails, n=1)
     ]
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
@@ -317,6 +338,8 @@ def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
 
 def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
     hints = typing.get_type_hints(cls)
+    if not isinstance(values, dict):
+        raise ValueError(f"{prefix.rstrip('.') or 'configuration'}={values!r}: must be an object of named fields.")
     for name in values:
         if name not in hints:
             raise ValueError(f"unknown field {prefix + name!r}{_nearest(name, hints)}.")
@@ -336,6 +359,8 @@ def _parse(name: str, value: Any, hint: Any) -> Any:
         return value
     if typing.get_origin(hint) is tuple:
         parts = value.replace("x", ",").strip("()[] ").split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple):
+            raise ValueError(f"{name}={value!r}: not a value of type tuple.")
         return tuple(_parse(name, part, int) for part in parts if part != "")
     try:
         if hint is bool:

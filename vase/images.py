@@ -29,7 +29,7 @@ def as_images(
     if x.dtype != torch.uint8 and not x.dtype.is_floating_point:
         raise TypeError(
             f"images of dtype {str(x.dtype).removeprefix('torch.')}: pass uint8 in 0..255 or floats in [0, 1] "
-            "(for example images.astype('uint8'))."
+            f"(for example images.astype({'float32' if x.dtype == torch.bool else 'uint8'!r}))."
         )
     x = _arrange(x, shape)
     if len(x) < minimum:
@@ -38,7 +38,7 @@ def as_images(
         raise ValueError(f"{what}: at least {minimum} needed" + (f" ({why})." if minimum > 1 else "."))
     if x.dtype == torch.uint8:
         return x.to(device=device, dtype=torch.float32) / 255
-    x = x.to(device=device, dtype=torch.float32)
+    x = x.to(device=device, dtype=torch.float32, copy=True)  # a held batch outlives the caller's buffer
     if not bool(torch.isfinite(x).all()):
         bad = int((~torch.isfinite(x)).flatten(1).any(1).sum())
         raise ValueError(f"{bad} of {len(x)} images contain NaN or infinity: clean them before learning.")
@@ -50,7 +50,7 @@ def as_images(
 
 
 def _to_tensor(images: np.ndarray) -> Tensor:
-    if images.dtype == object or images.dtype.kind in "USV":
+    if images.dtype.kind not in "biufc" or (images.dtype.kind == "f" and images.dtype.itemsize > 8):
         raise TypeError(f"images of dtype {images.dtype}: pass one rectangular array of numbers, {LAYOUTS}.")
     if images.dtype == np.bool_:
         return torch.from_numpy(np.ascontiguousarray(images))

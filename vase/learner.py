@@ -248,7 +248,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if not c.enabled or env.age < c.burn_in:
             return ()
         candidate = int(forward.logits.detach().softmax(1).mean(0).argmax())
-        loss = forward.deviance if c.loss == "deviance" else forward.nll
+        loss = forward.deviance if c.loss == "deviance" else forward.nll.detach()
         found = objections(env, Evidence(float(loss), forward.alpha), c, self._c.mask)
         if candidate == self._current and not found:
             return ()

@@ -135,11 +135,11 @@ class TestGates:
         assert closed == [0, 0, 0, 1]
         assert value == pytest.approx(14.2)
 
-    def test_stops_at_the_first_latent_that_matters(self):
-        # Latent 3 would cost nothing here, but it bears less noise than latent 2, which matters.
+    def test_a_latent_that_matters_does_not_save_the_next(self):
+        # Latent 2 must stay; latent 3 bears less noise but costs nothing here, so it goes.
         self.COST = torch.tensor([0.0, 4.0, 2.0, 0.0])
-        assert self.gates(0.03)[0] == [0, 1, 1, 1]
-        assert self.asked == 3  # the given gate, without 0, without 2
+        assert self.gates(0.03)[0] == [0, 1, 1, 0]
+        assert self.asked == 5  # the given gate, then each latent once
 
     def test_the_given_gate_is_not_changed(self):
         gate = torch.ones(4, dtype=torch.bool)
