@@ -20,7 +20,7 @@ from vase import Step, __version__
 from vase.cli import main
 from vase.demo import demo_directory, demo_settings, show
 from vase.progress import Display, Lines, TensorBoard
-from vase.runs import Event, RunDirectory, RunSettings, train
+from vase.runs import Event, RunDirectory, RunSettings, make_plan, train
 
 TINY = ["--preset", "smoke", "--batch-size", "4", "--device", "cpu", "--probes", "none"]
 
@@ -320,10 +320,10 @@ def test_a_finished_demo_stays_and_an_unfinished_one_goes_on(tmp_path: Path) -> 
 
 
 def test_demo_schedules_follow_the_length_of_the_stages() -> None:
-    settings = demo_settings(1000)
-    assert settings.overrides["capacity.ramp_steps"] == 1000
-    assert settings.fallback
-    assert settings.stream == "moving-fashion,mnist,moving-mnist"
+    assert demo_settings().stream == "moving-fashion,mnist,moving-mnist"
+    assert demo_settings().fallback
+    config = make_plan(demo_settings(1000, stream="digits")).config
+    assert (config.capacity.ramp_steps, config.recruiting.warmup_steps) == (1060, 270)
 
 
 def test_pictures_are_shown_only_to_somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

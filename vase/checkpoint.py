@@ -36,6 +36,7 @@ def write_bytes_atomic(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(file.fileno(), 0o644)  # mkstemp makes files that only their owner can read
             os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:

@@ -139,7 +139,7 @@ class EnvironmentConfig:
     """Decay of the slow weights, which confirm a failed test. 0: the live weights decide alone, as in the paper."""
     usage_every: int = 25
     """Steps between two measurements of the used latents."""
-    usage_images: int = 16
+    usage_images: int = 8
     """Images on which the used latents are measured."""
     usage_threshold: float = 1.0
     """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
@@ -163,7 +163,7 @@ class DreamConfig:
 
     enabled: bool = True
     """D: dream. Off: no protection of the past."""
-    encoder_weight: float = 20.0
+    encoder_weight: float = 80.0
     """α, weight of the encoder proximity. Paper: 1000."""
     decoder_weight: float = 1.0
     """β, weight of the decoder proximity. Paper: 20."""
@@ -296,7 +296,7 @@ class VASEConfig:
         tree = self.to_dict()
         for name, value in values.items():
             if name not in known:
-                raise ValueError(f"unknown field {name!r}{_nearest(name, known)}. Known fields: {', '.join(known)}.")
+                raise ValueError(f"unknown field {name!r}{_nearest(name, known)} Known fields: {', '.join(known)}.")
             *path, last = name.split(".")
             node = tree
             for part in path:
@@ -312,7 +312,7 @@ def preset(name: str, image_shape: tuple[int, int, int] | None = None, stage_ste
     """
     makers = {"paper": VASEConfig.paper, "laptop": VASEConfig.laptop, "smoke": VASEConfig.smoke}
     if name not in makers:
-        raise ValueError(f"unknown preset {name!r}{_nearest(name, makers)}. Presets: {', '.join(makers)}.")
+        raise ValueError(f"unknown preset {name!r}{_nearest(name, makers)} Presets: {', '.join(makers)}.")
     given: dict[str, Any] = {} if image_shape is None else {"image_shape": image_shape}
     if name == "laptop" and stage_steps is not None:
         given["stage_steps"] = stage_steps
@@ -325,7 +325,7 @@ def _nearest(name: str, known: typing.Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
         tails[t] for t in difflib.get_close_matches(name.rsplit(".", 1)[-1], tails, n=1)
     ]
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
@@ -342,7 +342,7 @@ def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
         raise ValueError(f"{prefix.rstrip('.') or 'configuration'}={values!r}: must be an object of named fields.")
     for name in values:
         if name not in hints:
-            raise ValueError(f"unknown field {prefix + name!r}{_nearest(name, hints)}.")
+            raise ValueError(f"unknown field {prefix + name!r}{_nearest(name, hints)}")
     return cls(
         **{
             name: _from_dict(hints[name], value, f"{prefix}{name}.")

@@ -446,7 +446,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         parameters = dict(self._nets.named_parameters())
         for key, value in groups["optimiser"].items():
             name, moment = key.split("|")
-            self._optimiser.state[parameters[name]][moment] = value.to(self._device)
+            like = torch.empty_like(parameters[name]) if value.ndim else torch.empty_like(value)  # same memory layout
+            self._optimiser.state[parameters[name]][moment] = like.copy_(value)
         memory = groups["memory"]
         self._generator.set_state(memory["generator"])
         self._recruited, self._alpha = memory["recruited"], memory["alpha"]

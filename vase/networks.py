@@ -45,6 +45,7 @@ class Networks(nn.Module):
         self.environment_output = nn.ParameterList()
         self._initialise(generator)
         self.grow(1, generator)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a tenth faster on a CPU
 
     def _initialise(self, generator: torch.Generator) -> None:
         for layer in self.modules():
@@ -93,7 +94,7 @@ class Networks(nn.Module):
         self, x: Float[Tensor, "B C H W"]
     ) -> tuple[Float[Tensor, "B hidden"], Float[Tensor, "B N"], Float[Tensor, "B N"]]:
         """Features h, and mean and log-variance of q(z|x)."""
-        h = x
+        h = x.contiguous(memory_format=torch.channels_last)
         for conv in self.convs:
             h = F.relu(conv(h))
         h = F.relu(self.features(h.flatten(1)))
@@ -106,7 +107,7 @@ class Networks(nn.Module):
             torch.cat(list(self.environment_input)) if len(self.environment_input) > 1 else self.environment_input[0]
         )
         h = F.relu(self.from_latents(z) + table[s])
-        h = F.relu(self.to_grid(h)).unflatten(1, self.grid)
+        h = F.relu(self.to_grid(h)).unflatten(1, self.grid).contiguous(memory_format=torch.channels_last)
         for deconv in self.deconvs[:-1]:
             h = F.relu(deconv(h))
         return self.deconvs[-1](h)

@@ -162,17 +162,20 @@ def _draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
 
 
 def position_latents(model: VASE, images: np.ndarray, environment: int, points: int = 5) -> tuple[int, int]:
-    """The two latents that move the object most, sideways and up or down, by the centre of what is drawn."""
+    """The two latents that move the object farthest, by the centre of what is drawn; the more sideways one first.
+
+    The axes need not be horizontal and vertical: any two directions span the plane.
+    """
     frames = rgb(np.asarray(model.traverse(images[:8], points=points, environment=environment))).mean(axis=-1)
     background = np.median(frames, axis=(-2, -1), keepdims=True)
     weight = np.abs(frames - background) + 1e-9
     rows, columns = np.arange(frames.shape[-2])[:, None], np.arange(frames.shape[-1])
     mass = weight.sum(axis=(-2, -1))
     x, y = ((weight * place).sum(axis=(-2, -1)) / mass for place in (columns, rows))
-    sideways, vertical = (np.abs(place[:, :, -1] - place[:, :, 0]).mean(axis=0) for place in (x, y))
-    first = int(np.argmax(sideways - vertical))
-    others = np.where(np.arange(len(vertical)) == first, -np.inf, vertical - sideways)
-    return first, int(np.argmax(others))
+    sideways, vertical = (np.abs((place[:, :, -1] - place[:, :, 0]).mean(axis=0)) for place in (x, y))
+    a, b = np.argsort(-np.hypot(sideways, vertical), kind="stable")[:2]
+    first, second = sorted((int(a), int(b)), key=lambda n: vertical[n] - sideways[n])
+    return first, second
 
 
 def _heading(environment: int, labels: Mapping[int, str] | None) -> str:
