@@ -266,14 +266,14 @@ class VASEConfig:
 
     @classmethod
     def smoke(cls, image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
-        """Seconds, for tests: a small network and short burn-in."""
+        """Seconds, for tests: a small network, and schedules for about 120 steps per stage."""
         return cls(
             image_shape=image_shape,
-            network=NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8),
-            capacity=CapacityConfig(ramp_steps=100),
-            environments=EnvironmentConfig(burn_in=40, patience=2, usage_every=10, usage_images=8),
-            recruiting=RecruitConfig(warmup_steps=50),
-            learning_rate=2e-3,
+            network=NetworkConfig(channels=(16, 16, 32, 32), hidden=128, latents=10),
+            capacity=CapacityConfig(ramp_steps=150),
+            environments=EnvironmentConfig(burn_in=60, patience=3, usage_every=10),
+            recruiting=RecruitConfig(warmup_steps=60),
+            learning_rate=1.5e-3,
             batch_size=32,
         )
 
