@@ -10,22 +10,27 @@ import torch.nn.functional as F
 from vase.config import NetworkConfig, VASEConfig
 from vase.networks import BLOCK, Networks
 
-SMOKE = VASEConfig.smoke()
+
+def small(image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
+    return VASEConfig(image_shape, NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8))
+
+
+SMALL = small()
 
 
 def rng(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def networks(config: VASEConfig = SMOKE, seed: int = 0) -> Networks:
+def networks(config: VASEConfig = SMALL, seed: int = 0) -> Networks:
     return Networks(config, rng(seed))
 
 
-def images(n: int, config: VASEConfig = SMOKE) -> torch.Tensor:
+def images(n: int, config: VASEConfig = SMALL) -> torch.Tensor:
     return torch.rand(n, *config.image_shape, generator=rng(1))
 
 
-def latents(n: int, config: VASEConfig = SMOKE) -> torch.Tensor:
+def latents(n: int, config: VASEConfig = SMALL) -> torch.Tensor:
     return torch.randn(n, config.network.latents, generator=rng(2))
 
 
@@ -58,7 +63,7 @@ class TestArchitecture:
 
     @pytest.mark.parametrize("shape", [(1, 32, 32), (3, 64, 64), (2, 16, 48)])
     def test_shapes(self, shape):
-        config = VASEConfig.smoke(shape)
+        config = small(shape)
         nets = networks(config)
         h, mean, log_var = nets.encode(images(5, config))
         assert (h.shape, mean.shape, log_var.shape) == ((5, 64), (5, 8), (5, 8))
@@ -213,7 +218,7 @@ class TestClassifier:
     def test_logits_by_hand(self):
         # Features (1, 2), rows (3, 0), (0, −1), (1, 1): logits 3, −2, 3.
         # Over the first two environments only: q = 1/(1 + e⁻⁵) = 0.993307.
-        nets = networks(VASEConfig.smoke().with_values({"network.hidden": 2}))
+        nets = networks(small().with_values({"network.hidden": 2}))
         nets.environment_output[0].zero_()
         nets.environment_output[0][:3] = torch.tensor([[3.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
         h = torch.tensor([[1.0, 2.0]])
@@ -224,7 +229,7 @@ class TestClassifier:
     def test_l_env_by_hand(self):
         # The same features as the current environment 0 and as a dream of environment 1:
         # −ln 0.993307 − ln 0.006693 = 0.006715 + 5.006715.
-        nets = networks(VASEConfig.smoke().with_values({"network.hidden": 2}))
+        nets = networks(small().with_values({"network.hidden": 2}))
         nets.environment_output[0][:2] = torch.tensor([[3.0, 0.0], [0.0, -1.0]])
         logits = nets.classify(torch.tensor([[1.0, 2.0]]), 2)
         loss = F.cross_entropy(logits, labels(0)) + F.cross_entropy(logits, labels(1))
@@ -277,7 +282,7 @@ class TestReseed:
 
     def test_a_reseeded_latent_begins_close_to_the_prior(self):
         # Mean rows of std 0.5/√64, log-variance rows of 0.1/√64, decoder columns of 1/√8.
-        config = VASEConfig.smoke().with_values({"network.latents": 64})
+        config = small().with_values({"network.latents": 64})
         nets = networks(config)
         nets.reseed(list(range(64)), rng(4))
         weight = nets.posterior.weight.detach()

@@ -5,10 +5,12 @@ import math
 import pytest
 import torch
 
-from vase.config import EnvironmentConfig, VASEConfig
+from vase.config import EnvironmentConfig, NetworkConfig, VASEConfig
 from vase.core.likelihood import Bernoulli, Gaussian
 from vase.core.usage import LARGEST_STD, bearable_noise, close_gates, optimised_noise
 from vase.networks import Networks
+
+SMALL = NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8)
 
 
 def linear(weights: torch.Tensor):
@@ -49,7 +51,7 @@ class TestClosedForm:
         assert all(objective(sigma) < objective(sigma * factor) for factor in (0.9, 0.99, 1.01, 1.1))
 
     def test_central_difference_is_the_jacobian_of_a_real_decoder(self):
-        nets = Networks(VASEConfig.smoke(), torch.Generator().manual_seed(0)).double()
+        nets = Networks(VASEConfig(network=SMALL), torch.Generator().manual_seed(0)).double()
         z = torch.randn(2, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
         def decode(v: torch.Tensor) -> torch.Tensor:
@@ -78,7 +80,7 @@ class TestOptimisation:
     def test_both_agree_on_what_is_used(self):
         # A convolutional decoder that ignores latents 1, 4 and 6 (and hardly hears 5).
         g = torch.Generator().manual_seed(3)
-        nets = Networks(VASEConfig.smoke((1, 16, 16)), g).requires_grad_(False)
+        nets = Networks(VASEConfig((1, 16, 16), SMALL), g).requires_grad_(False)
         nets.from_latents.weight.mul_(10)
         nets.from_latents.weight[:, [1, 4, 6]] = 0
         nets.from_latents.weight[:, 5] *= 1e-3
