@@ -47,7 +47,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     ("command", "words"),
     [
         ("", ["demo", "data", "train", "figures", "summary", "example: vase demo"]),
-        ("demo", ["--steps", "default: 1500", "runs/demo", "example: vase demo"]),
+        ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
         ("data fetch", ["mnist, fashion, digits, glyphs", "example: vase data fetch"]),

@@ -15,7 +15,7 @@ from vase.runs import Event, RunDirectory, RunSettings, describe, train
 from vase.runs.figures import write_run_figures
 from vase.runs.settings import THREE_WORLDS
 
-STEPS = 1_500
+STEPS = 1_200
 """Batches per stage: the whole demo, installation included, takes less than ten minutes on two slow cores."""
 
 
