@@ -133,7 +133,7 @@ def table() -> str:
             alarms = sum(r["summary"]["false_alarms"] for r in results)
             missed = sum(len(r["summary"]["missed"]) for r in results)
             row(f"{name}: environments found", str(worlds), ", ".join(map(str, found)), results)
-            row(f"{name}: largest delay in batches", "10", str(max(delays)), results)
+            row(f"{name}: largest delay in batches", "10", str(max(delays, default=0)), results)
             row(f"{name}: false alarms, missed switches", "0, 0", f"{alarms}, {missed}", results)
     if results := load("three-worlds"):
         pattern = [position_pattern(r) for r in results]

@@ -430,3 +430,67 @@ def test_bad_questions_name_the_rule(two_worlds):
         model.traverse(np.zeros((2, 32, 32), np.uint8), [10])
     with pytest.raises(ValueError, match="at least one dream"):
         model.dream(0)
+
+
+def test_a_without_s_masks_what_is_atypical():
+    """Without S no environment protects another: A masks as in Eq. 5, but never everything."""
+    model = VASE(with_values(environments__enabled=False, dreaming__enabled=False), seed=0)
+    learn(model, stream("digits:28", steps=2))
+    alpha = torch.full((10,), 0.1)
+    alpha[3] = 5.0
+    assert np.flatnonzero(~model._masked(model._memory[0].mask, alpha, 0).numpy()).tolist() == [3]
+    assert int(model._masked(model._memory[0].mask, alpha + 5, 0).sum()) == SMOKE.mask.minimum
+
+
+def test_without_s_every_batch_belongs_to_the_only_environment():
+    model = VASE(with_values(environments__enabled=False), seed=0)
+    learn(model, stream("digits:28", steps=2))
+    assert model.infer_environment(np.random.default_rng(0).random((32, 32, 32))).environment == 0
+
+
+def test_a_small_batch_is_judged_by_its_loss_only():
+    """Two images of a typical world look atypical by chance; they must neither be held nor change the mask."""
+    model = VASE(SMOKE, seed=0)
+    learn(model, stream("digits:28"))
+    model._memory[0].used[:] = True
+    rng = np.random.default_rng(3)
+    world = stream("digits:28").stages[0].environment
+    assert not any(model.partial_fit(world.sample(2, rng).images).held for _ in range(10))
+    assert model.mask.all()
+
+
+def test_the_first_step_reports_its_atypicality():
+    assert VASE(SMOKE, seed=0).partial_fit(next(stream()).images).atypicality.any()
+
+
+def test_set_params_builds_the_learner_anew():
+    model = VASE(SMOKE, seed=0).set_params(seed=1)
+    assert same_state(model, VASE(SMOKE, seed=1))
+    with pytest.raises(ValueError, match="unknown parameter 'sede'"):
+        model.set_params(sede=2)
+    model.partial_fit(next(stream()).images)
+    with pytest.raises(ValueError, match="clone"):
+        model.set_params(seed=2)
+
+
+def test_a_device_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="device='foo'"):
+        VASE(SMOKE, device="foo")
+
+
+def test_a_loss_that_is_not_finite_leaves_the_weights_alone():
+    model = VASE(SMOKE, seed=0)
+    learn(model, stream("digits:28", steps=2))
+    with torch.no_grad():
+        model._nets.deconvs[-1].bias.fill_(float("nan"))
+    before = model._nets.posterior.weight.clone()
+    with pytest.raises(FloatingPointError, match="lower learning_rate"):
+        model.partial_fit(next(stream()).images)
+    assert torch.equal(before, model._nets.posterior.weight)
+
+
+def test_dreaming_off_closes_no_gate():
+    model = VASE(with_values(dreaming__enabled=False), seed=0)
+    learn(model, stream("digits:28", steps=20))
+    model._leave()
+    assert model.environments[0].gate.all()

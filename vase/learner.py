@@ -26,7 +26,7 @@ from vase.core.likelihood import Images
 from vase.core.usage import bearable_noise, close_gates
 from vase.networks import Networks
 from vase.records import Step
-from vase.representation import Representation
+from vase.representation import TELLING, Representation
 
 RECENT = 4
 """Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
@@ -77,10 +77,22 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         self.device = device
         Representation.__init__(self, VASEConfig() if config is None else config, seed, device)
         self._old: Networks | None = None
+        self._synced = 0
         self._optimiser = torch.optim.Adam(self._nets.parameters(), lr=self._c.learning_rate, fused=True)
         self._held: list[Images] = []
         self._recent: deque[Images] = deque(maxlen=RECENT)
         self._recruited = torch.full((self._n,), -1, dtype=torch.long)
+
+    def set_params(self, **params: Any) -> VASE:
+        """Change constructor arguments, as scikit-learn does after `clone`; only before anything is learnt."""
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise ValueError(f"unknown parameter {name!r}: VASE has {', '.join(known)}.")
+        if self._step > 0:
+            raise ValueError("set_params after learning: a life has one beginning; clone the learner and set it there.")
+        VASE.__init__(self, **{**known, **params})
+        return self
 
     # ---------------------------------------------------------------- learning
 
@@ -143,7 +155,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         """Learn held batches, oldest first; report on the last."""
         for x in batches[:-1]:
             self._update(self._forward(x))
-        return self._update(self._forward(batches[-1]), **report)
+        forward = self._forward(batches[-1])
+        self._alpha = forward.alpha
+        return self._update(forward, **report)
 
     def _forward(self, x: Images) -> Forward:
         """Encode, sample z^s (Eq. 2) and decode in the current environment; dreams ride along in the same pass."""
@@ -185,26 +199,26 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             classifier = classifier + F.cross_entropy(logits, dreams.s)
             loss = loss + c.dreaming.encoder_weight * encoder + c.dreaming.decoder_weight * decoder
         loss = loss + classifier
-        self._optimiser.zero_grad()
-        loss.backward()
-        self._optimiser.step()
-        self._follow()
         numbers = torch.stack([loss, forward.nll, forward.deviance, kl.sum(), encoder, decoder, classifier]).tolist()
         if not np.isfinite(numbers[0]):
             raise FloatingPointError(
                 f"the loss became {numbers[0]} at step {self._step}: load the last checkpoint and lower learning_rate "
                 f"(now {c.learning_rate:g}) or capacity.gamma (now {c.capacity.gamma:g})."
             )
-        env.observe(
-            numbers[2] if c.environments.loss == "deviance" else numbers[1], forward.alpha, c.environments.loss_decay
-        )
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._optimiser.step()
+        self._follow()
+        telling = len(forward.x) >= TELLING
+        seen = forward.alpha if telling else env.calm
+        env.observe(numbers[2] if c.environments.loss == "deviance" else numbers[1], seen, c.environments.loss_decay)
         self._recent.append(forward.x)
-        if c.mask.enabled:
+        if c.mask.enabled and telling:
             env.mask = self._masked(env.mask, forward.alpha, self._current)
         if env.age % c.environments.usage_every == 0:
             noise = self._bearable(self._nets, forward.x[: c.environments.usage_images])
             env.used = (noise < c.environments.usage_threshold) & env.active
-        if self._every_tau() and (self._old is None or self._step % c.dreaming.tau == 0):
+        if self._every_tau() and (self._old is None or self._step // c.dreaming.tau > self._synced // c.dreaming.tau):
             self._sync()
         return self._report(numbers, **report)
 
@@ -249,7 +263,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             return ()
         candidate = int(forward.logits.detach().softmax(1).mean(0).argmax())
         loss = forward.deviance if c.loss == "deviance" else forward.nll.detach()
-        found = objections(env, Evidence(float(loss), forward.alpha), c, self._c.mask)
+        alpha = forward.alpha if len(forward.x) >= TELLING else env.calm
+        found = objections(env, Evidence(float(loss), alpha), c, self._c.mask)
         if candidate == self._current and not found:
             return ()
         verdict, reasons = self._verdict(forward.x, *self._judges())
@@ -287,8 +302,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def _return_to(self, index: int) -> None:
         """An old environment: its own latents, and spare ones, which start without any effect on it."""
         env = self._memory[index]
-        if self._c.dreaming.gates:
-            env.gate = env.used | self._recruit(decoder_std=0.0)
+        if self._gates:
+            spare = self._recruit(decoder_std=0.0)
+            env.gate = env.used | spare if self._c.recruiting.reseed else env.used.clone()
             env.mask = env.mask | env.gate
         self._current = index
 
@@ -297,8 +313,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         c, env = self._c, self._memory[self._current]
         x = torch.cat(list(self._recent))
         live, slow = (self._evidence(n, env, x, *self._encode(n, x)[1:]).loss for n in (self._nets, self._slow))
-        better, other = (self._slow, self._nets) if slow < live else (self._nets, self._slow)
-        other.load_state_dict(better.state_dict())
+        if not self._every_tau():
+            better, other = (self._slow, self._nets) if slow < live else (self._nets, self._slow)
+            other.load_state_dict(better.state_dict())
         _, mean, log_var = self._encode(self._nets, x)
         noise = self._bearable(self._nets, x[:: max(1, len(x) // (4 * c.environments.usage_images))])
 
@@ -307,7 +324,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             trial.gate = gate
             return self._evidence(self._nets, trial, x, mean, log_var).loss
 
-        if c.dreaming.gates:
+        if self._gates:
             env.gate, env.loss = close_gates(loss, noise, env.active, c.dreaming.gate_tolerance)
             env.used = env.gate.clone()
         else:
@@ -354,6 +371,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
 
     def _sync(self) -> None:
         self._old = copy.deepcopy(self._nets).requires_grad_(False)
+        self._synced = self._step
 
     @torch.no_grad()
     def _dream(self, n: int) -> Dreams | None:
@@ -363,7 +381,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if not self._c.dreaming.enabled or self._old is None or (count < 2 and not alone):
             return None
         s = draw_environments(n, count, self._current, self._generator, include_current=alone)
-        gates = torch.stack([e.gate if self._c.dreaming.gates else torch.ones_like(e.gate) for e in self._memory])
+        gates = torch.stack([e.gate if self._gates else torch.ones_like(e.gate) for e in self._memory])
         gate = gates[s].to(self._device, torch.float32)
         s = s.to(self._device)
         z = self._noise(n) * gate
@@ -428,6 +446,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             "seed": self.seed,
             "step": self._step,
             "current": self._current,
+            "synced": self._synced,
             "environments": len(self._memory),
         }
         return meta, {**groups, "memory": memory}
@@ -446,8 +465,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         parameters = dict(self._nets.named_parameters())
         for key, value in groups["optimiser"].items():
             name, moment = key.split("|")
-            like = torch.empty_like(parameters[name]) if value.ndim else torch.empty_like(value)  # same memory layout
-            self._optimiser.state[parameters[name]][moment] = like.copy_(value)
+            like = parameters[name] if value.ndim else torch.empty_like(value, device=self._device)  # memory layout
+            self._optimiser.state[parameters[name]][moment] = torch.empty_like(like).copy_(value)
         memory = groups["memory"]
         self._generator.set_state(memory["generator"])
         self._recruited, self._alpha = memory["recruited"], memory["alpha"]
@@ -462,5 +481,5 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         ]
         self._held = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("held.")]
         self._recent.extend(memory[k].to(self._device) for k in sorted(memory) if k.startswith("recent."))
-        self._step, self._current = meta["step"], meta["current"]
+        self._step, self._current, self._synced = meta["step"], meta["current"], meta["synced"]
         return self

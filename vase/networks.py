@@ -51,7 +51,9 @@ class Networks(nn.Module):
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d | nn.Linear | nn.ConvTranspose2d):
                 fan_in = layer.weight[0].numel()
-                if isinstance(layer, nn.ConvTranspose2d):  # each output pixel of a stride-2 layer sees 2×2 taps
+                if self.fan_in and isinstance(
+                    layer, nn.ConvTranspose2d
+                ):  # each output pixel of a stride-2 layer sees 2×2 taps
                     fan_in = layer.in_channels * 4
                 with torch.no_grad():
                     assert layer.bias is not None

@@ -308,7 +308,10 @@ class ProbeSuite:
         return Probe(kind, inputs, outputs, lr=self.settings.lr, seed=self._number(name, kind))
 
     def _classes(self, name: str) -> int:
-        """Classes of a world, from a sample of its images (one more than the largest label)."""
+        """Classes of a world: what its environments say, else one more than the largest label of a sample."""
+        told = [getattr(world, "n_classes", None) for world in self.worlds[name]]
+        if all(told):
+            return max(int(count) for count in told if count is not None)
         seen = (self._tests[name], self._batch(name, "train", 0, _CENSUS))
         return 1 + max(int(batch.factors["label"].max()) for batch in seen)
 

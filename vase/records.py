@@ -53,7 +53,7 @@ class Encoding:
     mean: Float[np.ndarray, "B N"]
     std: Float[np.ndarray, "B N"]
     active: Bool[np.ndarray, "N"]
-    """Latents that are typical on this batch (all maskable ones if it has one image only)."""
+    """Latents of that environment; for a batch that fits none, those of the current one that are typical on it."""
     environment: int | None
     """The environment the batch belongs to; None if it fits none."""
 

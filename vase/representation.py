@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from vase.config import VASEConfig
@@ -21,6 +22,8 @@ from vase.records import Encoding, EnvironmentView, Inference
 
 CHUNK = 256
 """Images that pass through the networks at once when nothing is learnt."""
+TELLING = 16
+"""Images a batch must have for its atypicality to count: in smaller ones typical latents look atypical by chance."""
 
 
 class Representation:
@@ -30,7 +33,8 @@ class Representation:
         if not isinstance(config, VASEConfig):
             raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
         self._c = config
-        self._device = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+        self._device = _device(device)
+        self._gates = config.dreaming.enabled and config.dreaming.gates
         self._n = config.network.latents
         self._p = likelihood(config.network.likelihood, config.network.gaussian_std)
         self._generator = torch.Generator().manual_seed(seed)
@@ -95,7 +99,7 @@ class Representation:
         _, mean, log_var = self._encode(self._nets, x)
         s = self._verdict(x, self._nets)[0] if self._memory else None
         active = self._memory[self._current if s is None else s].active if self._memory else torch.ones(self._n) > 0
-        if s is None and self._memory and self._c.mask.enabled and len(x) > 1:
+        if s is None and self._memory and self._c.mask.enabled and len(x) >= TELLING:
             alpha = atypicality(mean, log_var).cpu()
             active = self._masked(active, alpha, -1)
         return Encoding(
@@ -110,6 +114,7 @@ class Representation:
     @torch.no_grad()
     def transform(self, images: Any) -> Float[np.ndarray, "B N"]:
         """The means of q(z|x), one row per image."""
+        self._index(None)
         return self._encode(self._nets, self._images(images))[1].cpu().numpy()
 
     @torch.no_grad()
@@ -186,7 +191,7 @@ class Representation:
 
     def _index(self, environment: int | None) -> int:
         if not self._memory:
-            raise ValueError("nothing has been learnt yet: call partial_fit or fit first.")
+            raise NotFittedError("nothing has been learnt yet: call partial_fit or fit first.")
         s = self._current if environment is None else int(environment)
         if not 0 <= s < len(self._memory):
             raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self._memory) - 1}.")
@@ -198,6 +203,8 @@ class Representation:
         The classifier's candidate is tested first, then the current environment, before anything new is declared. A
         batch fits an environment if one of the judges finds that it does.
         """
+        if not self._c.environments.enabled:
+            return 0, ("environments are not inferred (S is off)",)
         encoded = [self._encode(nets, x) for nets in judges]
         candidate = int(judges[0].classify(encoded[0][0], len(self._memory)).softmax(1).mean(0).argmax())
         reasons: tuple[str, ...] = ()
@@ -214,14 +221,14 @@ class Representation:
 
     @torch.no_grad()
     def _evidence(self, nets: Networks, env: Environment, x: Images, mean: Tensor, log_var: Tensor) -> Evidence:
-        """L_s(x) and α(x); a single image has no batch statistics, so only its loss speaks."""
+        """L_s(x) and α(x); a few images have no batch statistics, so only their loss speaks."""
         generator = torch.Generator().manual_seed(self._step)
         z = self._sample(env, mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device))
         y = torch.cat([nets.decode(part, self._label(env.index, len(part))) for part in z.split(CHUNK)])
         loss = self._p.nll(y, x)
         if self._c.environments.loss == "deviance":
             loss = loss - self._p.floor(x)
-        return Evidence(float(loss.mean()), atypicality(mean, log_var).cpu() if len(x) > 1 else env.calm)
+        return Evidence(float(loss.mean()), atypicality(mean, log_var).cpu() if len(x) >= TELLING else env.calm)
 
     @torch.no_grad()
     def _encode(self, nets: Networks, x: Images) -> tuple[Tensor, Tensor, Tensor]:
@@ -230,7 +237,7 @@ class Representation:
         return h, mean, log_var
 
     def _mean(self, z: Float[Tensor, "B N"], s: int) -> Images:
-        if self._c.dreaming.gates:
+        if self._gates:
             z = z * self._memory[s].active.to(self._device)
         y = torch.cat([self._nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
         return self._p.mean(y).clamp(0, 1)
@@ -239,7 +246,7 @@ class Representation:
         """z^s of Eq. 2; with gates, z^s = a^s ⊙ z of Eq. 1: what the decoder of the environment sees."""
         active = env.active.to(self._device)
         z = sample_posterior(mean, log_var, active, noise)
-        return z * active if self._c.dreaming.gates else z
+        return z * active if self._gates else z
 
     def _label(self, s: int, n: int) -> Tensor:
         return torch.full((n,), s, device=self._device)
@@ -248,7 +255,24 @@ class Representation:
         """The mask of environment `index` after a batch (Eq. 5).
 
         Only what another environment uses needs protection; masking more than that can starve a latent for ever.
+        Without S nobody knows what others use, so that A masks whatever is atypical, as in the paper.
         """
         c = self._c.mask
-        maskable = used_by_others(self._memory, index, self._n) if c.protect_only else torch.ones(self._n) > 0
+        protect = c.protect_only and self._c.environments.enabled
+        maskable = used_by_others(self._memory, index, self._n) if protect else torch.ones(self._n) > 0
         return update_mask(mask, alpha, c.low, c.high, maskable, min(c.minimum, self._n))
+
+
+def _device(name: str) -> torch.device:
+    """A device that works, or an error that says which do."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros((), device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={name!r}: not usable here ({reason}); use 'auto', 'cpu' or another device."
+        ) from error
+    return device

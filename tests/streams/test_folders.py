@@ -124,3 +124,26 @@ def test_pictures_with_more_than_eight_bits_are_refused(tmp_path):
     Image.fromarray(np.full((4, 4), 40_000, np.uint16)).save(tmp_path / "deep.png")
     with pytest.raises(ValueError, match=r"deep\.png.*8 bits"):
         from_folder(tmp_path)
+
+
+def test_a_folder_without_splits_holds_out_every_fifth_picture(tmp_path):
+    for i in range(10):
+        paint(tmp_path / f"{i}.png", i)
+    train, test = (environment(f"folder:{tmp_path}", split=split) for split in ("train", "test"))
+    assert sorted(test.images[:, 0, 0, 0].tolist()) == [4, 9]
+    assert sorted(train.images[:, 0, 0, 0].tolist()) == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert len(from_folder(tmp_path).images) == 10
+
+
+def test_both_splits_number_their_classes_alike(tmp_path):
+    paint(tmp_path / "train" / "cat" / "a.png", 1)
+    paint(tmp_path / "train" / "dog" / "a.png", 2)
+    paint(tmp_path / "test" / "dog" / "b.png", 3)
+    test = environment(f"folder:{tmp_path}", split="test")
+    assert (test.classes, test.labels.tolist(), test.n_classes) == (("cat", "dog"), [1], 2)
+
+
+def test_one_split_alone_is_refused(tmp_path):
+    paint(tmp_path / "train" / "a.png", 1)
+    with pytest.raises(ValueError, match="none called 'test'"):
+        environment(f"folder:{tmp_path}", split="test")

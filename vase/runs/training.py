@@ -96,6 +96,7 @@ def train(
             try:
                 if not resume:
                     directory.require_free()
+                    VASE(plan.config, device=plan.settings.device)  # what cannot be built must not leave a directory
                     directory.write_config(plan)
                 _Training(directory, plan, tell, stop).run()
                 return summary(directory.path)

@@ -28,6 +28,11 @@ class ArrayEnvironment:
     source: str = "array"
 
     @property
+    def n_classes(self) -> int:
+        """Classes that labels count, 0 without labels."""
+        return 0 if self.labels is None else max(len(self.classes), 1 + int(self.labels.max()))
+
+    @property
     def image_shape(self) -> tuple[int, int, int]:
         """Channels, height and width of every image."""
         channels, height, width = self.images.shape[1:]
@@ -61,41 +66,69 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
 
 
 def from_folder(
-    path: str | os.PathLike[str], *, size: int = 32, channels: int | None = None, split: str = "train"
+    path: str | os.PathLike[str], *, size: int = 32, channels: int | None = None, split: str | None = None
 ) -> ArrayEnvironment:
     """Make an environment of the pictures in a folder, resized to ``size`` × ``size``.
 
-    If the folder has a subfolder named after the split (``train``, ``test``) that one is read, else everything.
-    Pictures in subfolders are labelled by the subfolder's name, in alphabetical order (``classes``).
+    Without ``split`` every picture is read. With it, the subfolder ``train`` or ``test``; a folder that has neither
+    holds out every fifth picture, in the order of their names, for ``test`` (with fewer than five, both read all).
+    Pictures in subfolders are labelled by the subfolder's name, in alphabetical order over both splits (``classes``).
 
     Args:
         path: the folder.
         size: side of the images in pixels.
         channels: 1 (grey) or 3 (colour); by default 1 if every picture is grey, else 3.
-        split: which subfolder to read, if there is one.
+        split: None, 'train' or 'test'.
     """
-    check_split(split)
+    if split is not None:
+        check_split(split)
     size = whole("size", size, 1)
     if channels not in (None, 1, 3):
         raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
     root = Path(path).expanduser()
     if not root.is_dir():
         raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
-    base = root / split if (root / split).is_dir() else root
-    files = sorted(file for file in base.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
-    if not files:
-        raise ValueError(f"image folder {str(base)!r} holds no picture; put files there that end in {sorted(ENDINGS)}")
+    base, files, names = _choose(root, split)
     pictures = [_picture(file, size) for file in files]
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
     stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
     name, source = f"folder:{path}", f"{len(files)} pictures in {base}"
     pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
-    parents = [file.relative_to(base).parts[0] if file.parent != base else None for file in files]
-    if any(parent is None for parent in parents):
+    if "" in names:
         return ArrayEnvironment(name, pixels, source=source)
-    classes = tuple(sorted({str(parent) for parent in parents}))
-    labels = np.array([classes.index(str(parent)) for parent in parents], np.int64)
+    classes = tuple(sorted(names))
+    labels = np.array([classes.index(_class(file, base)) for file in files], np.int64)
     return ArrayEnvironment(name, pixels, labels, classes, source)
+
+
+def _choose(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
+    """The folder that is read, its pictures, and the names of all classes of both splits ("" for no subfolder)."""
+    splits = [root / name for name in ("train", "test") if (root / name).is_dir()] if split else []
+    if len(splits) == 1:
+        missing = "test" if splits[0].name == "train" else "train"
+        raise ValueError(
+            f"image folder {str(root)!r} has a subfolder {splits[0].name!r} but none called {missing!r}; "
+            "add it, or put the pictures of both in one folder"
+        )
+    bases = splits or [root]
+    found = {base: _pictures(base) for base in bases}
+    names = {_class(file, base) for base, files in found.items() for file in files}
+    base = root / split if splits and split else root
+    files = found[base]
+    if split and not splits and len(files) >= 5:
+        files = [file for i, file in enumerate(files) if (i % 5 == 4) == (split == "test")]
+    return base, files, names
+
+
+def _pictures(base: Path) -> list[Path]:
+    files = sorted(file for file in base.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    if not files:
+        raise ValueError(f"image folder {str(base)!r} holds no picture; put files there that end in {sorted(ENDINGS)}")
+    return files
+
+
+def _class(file: Path, base: Path) -> str:
+    return file.relative_to(base).parts[0] if file.parent != base else ""
 
 
 def _picture(file: Path, size: int) -> Image.Image:

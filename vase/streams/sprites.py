@@ -47,6 +47,11 @@ class SpriteEnvironment:
         check_fits(self.canvas, self.sprite)
 
     @property
+    def n_classes(self) -> int:
+        """Classes that labels count."""
+        return 1 + int(self.bank.labels.max())
+
+    @property
     def sprite(self) -> int:
         """Side of a sprite in pixels."""
         return self.bank.sprites.shape[-1]
