@@ -243,7 +243,10 @@ class VASEConfig:
 
     @classmethod
     def paper(cls, image_shape: tuple[int, int, int] = (1, 64, 64)) -> VASEConfig:
-        """Everything as in the paper's ablation study (150k steps per stage); meant for a GPU."""
+        """The values of the paper's ablation study (150k steps per stage), meant for a GPU.
+
+        Safeguards that the paper does not have stay on; docs/paper.md marks them P.
+        """
         return cls(
             image_shape=image_shape,
             network=NetworkConfig(channels=(64, 64, 128, 128)),

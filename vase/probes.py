@@ -8,10 +8,8 @@ same with a regressor of the object's position. Two modes produce the numbers, a
 `periodic`  for laptops: every `every` training steps, encode new images once and take `updates` probe steps on them
             (batch 128, lr 3e-3, new noise in z at each step), continuing from the probe's last weights; score the
             average of the weights over the second half of these steps. A probe sees about as many samples as online
-            (100 x 128 against 250 x 64), so it follows the drift of the representation as closely. On a fixed
-            representation of moving Fashion both rise alike (36 bouts: 0.52 and 0.53; MNIST 0.76 and 0.77; a probe
-            trained to the end: 0.54 and 0.77), while lr 1e-3 without the average lags 2 points behind, which would
-            be mistaken for the representation's. Three worlds every 250 steps cost about a tenth of training.
+            (100 x 128 against 250 x 64), so it follows the drift of the representation as closely; with a smaller step
+            and without the average it lags behind, which would be mistaken for the representation's.
 
 In both modes the score is taken every `every` steps on a fixed set of held-out images with fixed noise, so that two
 scores differ by the representation and the probe only.
