@@ -47,7 +47,7 @@ class Cell:
 
 CELLS = (
     Cell("three-worlds", "moving-fashion,mnist,moving-mnist", 3000, (0, 1, 2, 3, 4)),
-    Cell("three-worlds-off", "moving-fashion,mnist,moving-mnist", 3000, (0, 1, 2), OFF),
+    Cell("three-worlds-off", "moving-fashion,mnist,moving-mnist", 3000, (0, 1, 2, 3, 4), OFF),
     Cell("returns", "mnist,fashion,mnist,fashion,mnist", 1000, (0, 1, 2, 3, 4)),
     Cell("five-worlds", "moving-mnist,fashion,inverse-fashion,mnist,moving-fashion", 1500, (0, 1, 2, 3, 4)),
     Cell("twelve-worlds", TWELVE, 300, (0,), "--probes none"),
