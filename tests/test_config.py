@@ -55,6 +55,7 @@ OUTSIDE: dict[str, list[object]] = {
     "network.likelihood": ["poisson", "Bernoulli"],
     "network.gaussian_std": [0.0, -0.1],
     "network.init": ["zeros"],
+    "network.precision": ["float16", ""],
     "capacity.objective": ["beta", ""],
     "capacity.gamma": [-1.0],
     "capacity.c_max": [-1.0],
@@ -74,6 +75,7 @@ OUTSIDE: dict[str, list[object]] = {
     "dreaming.encoder_weight": [-1.0],
     "dreaming.decoder_weight": [-1.0],
     "dreaming.snapshot": ["never"],
+    "dreaming.pool": [-1],
     "dreaming.tau": [0],
     "dreaming.gate_tolerance": [-0.01],
     "recruiting.warmup_steps": [-1],
@@ -104,6 +106,7 @@ class TestPaper:
     def test_dreaming(self):
         assert (self.config.dreaming.encoder_weight, self.config.dreaming.decoder_weight) == (1000, 20)
         assert (self.config.dreaming.snapshot, self.config.dreaming.tau) == ("every", 500)
+        assert self.config.dreaming.pool == 0
 
     def test_networks(self):
         assert self.config.network.channels == (64, 64, 128, 128)

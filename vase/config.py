@@ -38,6 +38,8 @@ class NetworkConfig:
     """Standard deviation of the Gaussian likelihood; the paper does not give it."""
     init: Literal["fan-in", "torch"] = "fan-in"
     """Initial weights: normal with std 1/√fan_in, or PyTorch's default."""
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    """Arithmetic of the networks' passes; weights, losses and decisions are float32. 'auto': bfloat16 where it pays."""
 
     def __post_init__(self) -> None:
         _convert(self, "network.")
@@ -57,6 +59,12 @@ class NetworkConfig:
         )
         _require(self.gaussian_std > 0, "network.gaussian_std", self.gaussian_std, "positive")
         _require(self.init in ("fan-in", "torch"), "network.init", self.init, "'fan-in' or 'torch'")
+        _require(
+            self.precision in ("float32", "bfloat16", "auto"),
+            "network.precision",
+            self.precision,
+            "'float32', 'bfloat16' or 'auto'",
+        )
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,8 @@ class DreamConfig:
     """β, weight of the decoder proximity. Paper: 20."""
     snapshot: Literal["leave", "every"] = "leave"
     """When (φ_old, θ_old) are synced: on leaving an environment, or every τ steps as in the paper."""
+    pool: int = 8192
+    """Dreams made once per snapshot, from which every step draws. 0: new ones at every step, as in the paper."""
     tau: int = 500
     """τ: steps between two syncs in the mode 'every'. Paper: 500 or 5000."""
     gates: bool = True
@@ -181,6 +191,7 @@ class DreamConfig:
         _require(self.encoder_weight >= 0, "dreaming.encoder_weight", self.encoder_weight, "zero or more")
         _require(self.decoder_weight >= 0, "dreaming.decoder_weight", self.decoder_weight, "zero or more")
         _require(self.snapshot in ("leave", "every"), "dreaming.snapshot", self.snapshot, "'leave' or 'every'")
+        _require(self.pool >= 0, "dreaming.pool", self.pool, "zero or more")
         _require(self.tau >= 1, "dreaming.tau", self.tau, "at least 1")
         _require(self.gate_tolerance >= 0, "dreaming.gate_tolerance", self.gate_tolerance, "zero or more")
 
@@ -253,7 +264,9 @@ class VASEConfig:
             capacity=CapacityConfig(objective="square", gamma=100.0, c_max=35.0, ramp_steps=158_730),
             mask=MaskConfig(minimum=0),
             environments=EnvironmentConfig(burn_in=500),
-            dreaming=DreamConfig(encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False),
+            dreaming=DreamConfig(
+                encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False, pool=0
+            ),
             recruiting=RecruitConfig(reseed=False, warmup_steps=0),
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from sklearn.base import BaseEstimator, TransformerMixin
 from torch import Tensor
 
@@ -24,25 +24,19 @@ from vase.core.dreaming import draw_environments, encoder_proximity
 from vase.core.environments import Environment, Evidence, objections, used_by_others
 from vase.core.likelihood import Images
 from vase.core.usage import bearable_noise, close_gates
+from vase.distributed import crew
+from vase.dreams import Dreams, dream
+from vase.facts import Facts, kl_in, pack
 from vase.networks import Networks
 from vase.records import Step
-from vase.representation import TELLING, Representation
+from vase.representation import CHUNK, TELLING, Representation
 
+TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
+"""Numbers that a learnt batch has and a held one lacks."""
+FOLLOW = 5
+"""Steps between two updates of the slow weights."""
 RECENT = 4
 """Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
-
-
-@dataclass(frozen=True)
-class Dreams:
-    """x' ~ p_θ'(·|z, s') and what the snapshot makes of them (Eq. 7)."""
-
-    s: Int[Tensor, "B"]
-    z: Float[Tensor, "B N"]
-    gate: Float[Tensor, "B N"]
-    x: Images
-    y: Images
-    mean: Float[Tensor, "B N"]
-    log_var: Float[Tensor, "B N"]
 
 
 @dataclass(frozen=True)
@@ -50,15 +44,9 @@ class Forward:
     """One pass of the networks over a batch in the current environment, and over dreams."""
 
     x: Images
-    mean: Float[Tensor, "B N"]
-    log_var: Float[Tensor, "B N"]
-    y: Images
-    logits: Float[Tensor, "B K"]
-    nll: Float[Tensor, ""]
-    deviance: Float[Tensor, ""]
-    alpha: Float[Tensor, "N"]
-    past: tuple[Dreams, Tensor, Tensor, Tensor, Tensor] | None
-    """Dreams with the live networks' mean, log-variance, decoder output and classifier logits on them."""
+    loss: Float[Tensor, ""]
+    """Eq. 8, weighted as in App. A.3, plus L_env: what is differentiated."""
+    facts: Facts
 
 
 class VASE(TransformerMixin, BaseEstimator, Representation):
@@ -76,7 +64,11 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         self.seed = seed
         self.device = device
         Representation.__init__(self, VASEConfig() if config is None else config, seed, device)
+        self._crew = crew()
+        self._pass = self._crew.wrap(self._nets)
         self._old: Networks | None = None
+        self._pool: Dreams | None = None
+        self._pairs: tuple[list[Tensor], list[Tensor]] | None = None
         self._synced = 0
         self._optimiser = torch.optim.Adam(self._nets.parameters(), lr=self._c.learning_rate, fused=True)
         self._held: list[Images] = []
@@ -99,17 +91,18 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def partial_fit(self, images: Any, y: object = None) -> Step:
         """Learn from one batch; nobody has to say which world it comes from."""
         x = self._images(images, minimum=2)
+        self._crew.require_equal(len(x))
         self._step += 1
         if not self._memory:
             self._be_born(self._alpha)
-            return self._learn([x], switched=True, is_new=True, reasons=("the first environment",))
+            return self._learn([self._crew.whole(x)], switched=True, is_new=True, reasons=("the first environment",))
         forward = self._forward(x)
-        self._alpha = forward.alpha
+        self._alpha = forward.facts.alpha
         reasons = self._suspicion(forward)
         if not reasons:
             dropped, self._held = len(self._held), []
             return self._update(forward, dropped=dropped)
-        self._held.append(x)
+        self._held.append(self._crew.whole(x))
         if len(self._held) < self._c.environments.patience:
             return self._report(None, held=True, reasons=reasons)
         held, self._held = self._held, []
@@ -154,77 +147,79 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def _learn(self, batches: list[Images], **report: Any) -> Step:
         """Learn held batches, oldest first; report on the last."""
         for x in batches[:-1]:
-            self._update(self._forward(x))
-        forward = self._forward(batches[-1])
-        self._alpha = forward.alpha
+            self._update(self._forward(self._crew.share(x)))
+        forward = self._forward(self._crew.share(batches[-1]))
+        self._alpha = forward.facts.alpha
         return self._update(forward, **report)
 
     def _forward(self, x: Images) -> Forward:
         """Encode, sample z^s (Eq. 2) and decode in the current environment; dreams ride along in the same pass."""
-        nets, b = self._nets, len(x)
-        dreams = self._dream(b)
-        h, mean, log_var = nets.encode(x if dreams is None else torch.cat([x, dreams.x]))
-        env = self._memory[self._current]
-        z = self._sample(env, mean[:b], log_var[:b], self._noise(b))
-        s = self._label(self._current, b)
-        y = nets.decode(z, s) if dreams is None else nets.decode(torch.cat([z, dreams.z]), torch.cat([s, dreams.s]))
-        logits = nets.classify(h, len(self._memory))
-        nll = self._p.nll(y[:b], x).mean()
-        return Forward(
-            x=x,
-            mean=mean[:b],
-            log_var=log_var[:b],
-            y=y[:b],
-            logits=logits[:b],
-            nll=nll,
-            deviance=nll.detach() - self._p.floor(x).mean(),
-            alpha=atypicality(mean[:b].detach(), log_var[:b].detach()).cpu(),
-            past=None if dreams is None else (dreams, mean[b:], log_var[b:], y[b:], logits[b:]),
-        )
+        c, b, crew = self._c, len(x), self._crew
+        env, dreams = self._memory[self._current], self._dreams(b)
+        active = env.active.to(self._device)
+        noise = crew.share(self._noise(b * crew.size))
+        labels = self._label(self._current, b)
+        target = x
+        if dreams is not None:
+            labels = torch.cat([labels, dreams.s])
+            x, target = torch.cat([x, dreams.x]), torch.cat([x, dreams.target])
+        past = None if dreams is None else dreams.z
+
+        def sample(mean: Tensor, log_var: Tensor) -> Tensor:
+            z = self._sample(active, mean[:b], log_var[:b], noise)
+            return z if past is None else torch.cat([z, past])
+
+        mean, log_var, y, logits = self._pass(x, sample, labels, len(self._memory))
+        errors = self._p.nll(y, target)
+        nll, here = errors[:b].mean(), (mean[:b], log_var[:b])
+        kl = kl_per_latent(*here, active)
+        classifier = F.cross_entropy(logits[:b], labels[:b])
+        encoder = decoder = nll.new_zeros(())
+        if dreams is not None:
+            encoder = encoder_proximity(mean[b:], log_var[b:], dreams.mean, dreams.log_var, dreams.gate).mean()
+            decoder = (errors[b:] - dreams.floor).mean()  # KL(p_old ‖ p_new): −log p of the target above its floor
+            classifier = classifier + F.cross_entropy(logits[b:], dreams.s)
+        deviance = nll.detach() - self._p.floor(target[:b]).mean()
+        shared = crew.mean(pack([nll, deviance, encoder, decoder, classifier], kl, *here, logits[:b]))
+        if crew.size > 1:  # the value of the whole batch with the gradient of this worker's share
+            kl = kl + (kl_in(shared, self._n) - kl).detach()
+        capacity = capacity_term(kl, capacity_target(self._step, c.capacity), c.capacity, self._warmup())
+        loss = nll + capacity + classifier
+        if dreams is not None:
+            loss = loss + c.dreaming.encoder_weight * encoder + c.dreaming.decoder_weight * decoder
+        return Forward(x[:b], loss, Facts.of(shared, capacity, self._n, c.dreaming))
 
     def _update(self, forward: Forward, **report: Any) -> Step:
         """One gradient step on Eq. 8 (weighted as in App. A.3) plus L_env, then the bookkeeping."""
-        c, env = self._c, self._memory[self._current]
-        active = env.active.to(self._device)
-        kl = kl_per_latent(forward.mean, forward.log_var, active)
-        target = capacity_target(self._step, c.capacity)
-        labels = self._label(self._current, len(forward.x))
-        classifier = F.cross_entropy(forward.logits, labels)
-        loss = forward.nll + capacity_term(kl, target, c.capacity, self._warmup())
-        encoder = decoder = torch.zeros((), device=self._device)
-        if forward.past is not None:
-            dreams, mean, log_var, y, logits = forward.past
-            encoder = encoder_proximity(mean, log_var, dreams.mean, dreams.log_var, dreams.gate).mean()
-            decoder = self._p.divergence(dreams.y, y).mean()
-            classifier = classifier + F.cross_entropy(logits, dreams.s)
-            loss = loss + c.dreaming.encoder_weight * encoder + c.dreaming.decoder_weight * decoder
-        loss = loss + classifier
-        numbers = torch.stack([loss, forward.nll, forward.deviance, kl.sum(), encoder, decoder, classifier]).tolist()
-        if not np.isfinite(numbers[0]):
+        c, env, numbers = self._c, self._memory[self._current], forward.facts.numbers
+        if not np.isfinite(numbers["loss"]):
             raise FloatingPointError(
-                f"the loss became {numbers[0]} at step {self._step}: load the last checkpoint and lower learning_rate "
-                f"(now {c.learning_rate:g}) or capacity.gamma (now {c.capacity.gamma:g})."
+                f"the loss became {numbers['loss']} at step {self._step}: load the last checkpoint and lower "
+                f"learning_rate (now {c.learning_rate:g}) or capacity.gamma (now {c.capacity.gamma:g})."
             )
         self._optimiser.zero_grad()
-        loss.backward()
+        forward.loss.backward()
         self._optimiser.step()
         self._follow()
-        telling = len(forward.x) >= TELLING
-        seen = forward.alpha if telling else env.calm
-        env.observe(numbers[2] if c.environments.loss == "deviance" else numbers[1], seen, c.environments.loss_decay)
+        telling = len(forward.x) * self._crew.size >= TELLING
+        env.observe(self._evident(numbers), forward.facts.alpha if telling else env.calm, c.environments.loss_decay)
         self._recent.append(forward.x)
         if c.mask.enabled and telling:
-            env.mask = self._masked(env.mask, forward.alpha, self._current)
+            env.mask = self._masked(env.mask, forward.facts.alpha, self._current)
         if env.age % c.environments.usage_every == 0:
-            noise = self._bearable(self._nets, forward.x[: c.environments.usage_images])
+            noise = self._bearable(self._nets, self._crew.whole(forward.x)[: c.environments.usage_images])
             env.used = (noise < c.environments.usage_threshold) & env.active
         if self._every_tau() and (self._old is None or self._step // c.dreaming.tau > self._synced // c.dreaming.tau):
             self._sync()
         return self._report(numbers, **report)
 
+    def _evident(self, numbers: dict[str, float]) -> float:
+        """What the loss test compares."""
+        return numbers["deviance" if self._c.environments.loss == "deviance" else "reconstruction"]
+
     def _report(
         self,
-        numbers: list[float] | None,
+        numbers: dict[str, float] | None,
         *,
         switched: bool = False,
         is_new: bool = False,
@@ -232,7 +227,6 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         dropped: int = 0,
         reasons: tuple[str, ...] = (),
     ) -> Step:
-        loss, nll, deviance, kl, encoder, decoder, classifier = numbers or [float("nan")] * 7
         return Step(
             step=self._step,
             environment=self._current,
@@ -240,14 +234,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             is_new=is_new,
             held=held,
             dropped=dropped,
-            loss=loss,
-            reconstruction=nll,
-            deviance=deviance,
-            kl=kl,
             capacity=capacity_target(self._step, self._c.capacity),
-            dream_encoder=encoder,
-            dream_decoder=decoder,
-            classifier=classifier,
+            **(numbers or dict.fromkeys(TERMS, float("nan"))),
             atypicality=self.atypicality,
             mask=self.mask,
             reasons=reasons,
@@ -261,13 +249,11 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         env = self._memory[self._current]
         if not c.enabled or env.age < c.burn_in:
             return ()
-        candidate = int(forward.logits.detach().softmax(1).mean(0).argmax())
-        loss = forward.deviance if c.loss == "deviance" else forward.nll.detach()
-        alpha = forward.alpha if len(forward.x) >= TELLING else env.calm
-        found = objections(env, Evidence(float(loss), alpha), c, self._c.mask)
-        if candidate == self._current and not found:
+        alpha = forward.facts.alpha if len(forward.x) * self._crew.size >= TELLING else env.calm
+        found = objections(env, Evidence(self._evident(forward.facts.numbers), alpha), c, self._c.mask)
+        if forward.facts.candidate == self._current and not found:
             return ()
-        verdict, reasons = self._verdict(forward.x, *self._judges())
+        verdict, reasons = self._verdict(self._crew.whole(forward.x), *self._judges())
         return () if verdict == self._current else reasons
 
     def _judges(self) -> tuple[Networks, ...]:
@@ -289,12 +275,14 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             mask = self._masked(alpha < self._c.mask.threshold, alpha, index)
         self._memory.append(Environment(index, mask=mask, gate=ones, used=~ones, calm=torch.zeros(self._n)))
         self._grow(index + 1)
-        self._current = index
+        self._enter(index)
 
     def _grow(self, count: int) -> None:
         """Room for `count` environments in all copies of the networks; no earlier output changes."""
         new = self._nets.grow(count, self._generator)
         self._optimiser.param_groups[0]["params"].extend(new)
+        if new:
+            self._pass, self._pairs = self._crew.wrap(self._nets), None
         for nets in (self._slow, self._old):
             if nets is not None and new:
                 nets.copy_room(self._nets)
@@ -306,12 +294,16 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             spare = self._recruit(decoder_std=0.0)
             env.gate = env.used | spare if self._c.recruiting.reseed else env.used.clone()
             env.mask = env.mask | env.gate
+        self._enter(index)
+
+    def _enter(self, index: int) -> None:
         self._current = index
+        self._pool = None  # it holds dreams of the environments that were past until now
 
     def _leave(self) -> None:
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, env = self._c, self._memory[self._current]
-        x = torch.cat(list(self._recent))
+        x = torch.cat([self._crew.whole(part) for part in self._recent])
         live, slow = (self._evidence(n, env, x, *self._encode(n, x)[1:]).loss for n in (self._nets, self._slow))
         if not self._every_tau():
             better, other = (self._slow, self._nets) if slow < live else (self._nets, self._slow)
@@ -372,29 +364,42 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def _sync(self) -> None:
         self._old = copy.deepcopy(self._nets).requires_grad_(False)
         self._synced = self._step
+        self._pool = None
 
-    @torch.no_grad()
-    def _dream(self, n: int) -> Dreams | None:
+    def _dreams(self, n: int) -> Dreams | None:
         """Dreams of past environments by the snapshot; without S, of the only environment."""
-        count = len(self._memory)
+        count, size, crew = len(self._memory), self._c.dreaming.pool, self._crew
         alone = not self._c.environments.enabled
         if not self._c.dreaming.enabled or self._old is None or (count < 2 and not alone):
             return None
-        s = draw_environments(n, count, self._current, self._generator, include_current=alone)
+        if size == 0:
+            return self._dream(self._old, *map(crew.share, self._wishes(n * crew.size, self._generator)))
+        if self._pool is None:
+            # Dreamt anew after a resume, so the random numbers depend on nothing but what is saved.
+            entropy = [self.seed, self._synced, self._current, count]
+            seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
+            self._pool = self._dream(self._old, *self._wishes(size, torch.Generator().manual_seed(seed)))
+        rows = torch.randint(size, (n * crew.size,), generator=self._generator)
+        return self._pool.take(crew.share(rows).to(self._device))
+
+    def _wishes(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Environments to dream of, and noise to dream from."""
+        alone = not self._c.environments.enabled
+        s = draw_environments(n, len(self._memory), self._current, generator, include_current=alone)
+        return s, torch.randn(n, self._n, generator=generator)
+
+    def _dream(self, snapshot: Networks, s: Tensor, noise: Tensor) -> Dreams:
         gates = torch.stack([e.gate if self._gates else torch.ones_like(e.gate) for e in self._memory])
         gate = gates[s].to(self._device, torch.float32)
-        s = s.to(self._device)
-        z = self._noise(n) * gate
-        y = self._old.decode(z, s)
-        x = self._p.mean(y).clamp(0, 1)
-        _, mean, log_var = self._old.encode(x)
-        return Dreams(s, z, gate, x, y, mean, log_var)
+        return dream(snapshot, self._p, s.to(self._device), noise.to(self._device), gate)
 
     def _follow(self) -> None:
-        """Slow weights: an average of the live ones over the last steps."""
-        torch._foreach_lerp_(
-            list(self._slow.parameters()), list(self._nets.parameters()), 1 - self._c.environments.slow_decay
-        )
+        """Slow weights: an average of the live ones over the last steps, brought up to date now and then."""
+        if self._step % FOLLOW:
+            return
+        if self._pairs is None:
+            self._pairs = list(self._slow.parameters()), list(self._nets.parameters())
+        torch._foreach_lerp_(*self._pairs, 1 - self._c.environments.slow_decay**FOLLOW)
 
     # ---------------------------------------------------------------- pieces
 
@@ -406,7 +411,12 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         env = self._memory[self._current]
         _, mean, _ = nets.encode(x)
         active = env.active.to(self._device)
-        return bearable_noise(lambda z: nets.decode(z * active, self._label(env.index, len(z))), mean, self._p).cpu()
+
+        def decode(z: Float[Tensor, "B N"]) -> Images:
+            parts = [nets.decode(part * active, self._label(env.index, len(part))) for part in z.split(CHUNK)]
+            return torch.cat(parts)
+
+        return bearable_noise(decode, mean, self._p, env.active).cpu()
 
     # ---------------------------------------------------------------- saving
 
@@ -421,7 +431,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         return cls.from_state(*checkpoint.read(folder, "vase learner"), device=device)
 
     def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-        """Everything as JSON-ready values and named groups of tensors."""
+        """Everything as JSON-ready values and named groups of tensors; workers must call it together."""
         moments = {
             f"{name}|{key}": value
             for name, parameter in self._nets.named_parameters()
@@ -437,7 +447,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         for name in ("mask", "gate", "used", "calm"):
             memory[name] = torch.stack([getattr(e, name) for e in self._memory] or [torch.zeros(self._n)])
         memory |= {f"held.{i:03d}": x for i, x in enumerate(self._held)}
-        memory |= {f"recent.{i:03d}": x for i, x in enumerate(self._recent)}
+        memory |= {f"recent.{i:03d}": self._crew.whole(x) for i, x in enumerate(self._recent)}
         groups = {"weights": self._nets.state_dict(), "slow": self._slow.state_dict(), "optimiser": moments}
         if self._old is not None:
             groups["snapshot"] = self._old.state_dict()
@@ -480,6 +490,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             for i in range(meta["environments"])
         ]
         self._held = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("held.")]
-        self._recent.extend(memory[k].to(self._device) for k in sorted(memory) if k.startswith("recent."))
+        recent = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("recent.")]
+        self._recent.extend(self._crew.share(x) for x in recent)
         self._step, self._current, self._synced = meta["step"], meta["current"], meta["synced"]
         return self

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +18,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from vase.config import VASEConfig
+from vase.convolution import deconvolve
 
+Sampler = Callable[[Tensor, Tensor], Tensor]
+"""Mean and log-variance of q(z|x) → what the decoder gets."""
 BLOCK = 8
 """Environments per block of the decoder's input table and the classifier."""
 
@@ -30,6 +36,7 @@ class Networks(nn.Module):
         sizes = [c, *net.channels]
         self.n_latents = net.latents
         self.fan_in = net.init == "fan-in"
+        self.reduced = False
         self.grid = (net.channels[-1], height >> len(net.channels), width >> len(net.channels))
         flat = math.prod(self.grid)
         self.convs = nn.ModuleList(nn.Conv2d(a, b, 4, stride=2, padding=1) for a, b in itertools.pairwise(sizes))
@@ -92,14 +99,23 @@ class Networks(nn.Module):
             for block in list(theirs)[len(mine) :]:
                 mine.append(nn.Parameter(block.detach().clone(), requires_grad=False))
 
+    def forward(
+        self, x: Float[Tensor, "B C H W"], sample: Sampler, s: Int[Tensor, "B"], count: int
+    ) -> tuple[Float[Tensor, "B N"], Float[Tensor, "B N"], Float[Tensor, "B C H W"], Float[Tensor, "B K"]]:
+        """Mean and log-variance of q(z|x), the decoder's output for `sample(mean, log_var)`, and logits of q(s|x)."""
+        h, mean, log_var = self.encode(x)
+        return mean, log_var, self.decode(sample(mean, log_var), s), self.classify(h, count)
+
     def encode(
         self, x: Float[Tensor, "B C H W"]
     ) -> tuple[Float[Tensor, "B hidden"], Float[Tensor, "B N"], Float[Tensor, "B N"]]:
         """Features h, and mean and log-variance of q(z|x)."""
         h = x.contiguous(memory_format=torch.channels_last)
-        for conv in self.convs:
-            h = F.relu(conv(h))
-        h = F.relu(self.features(h.flatten(1)))
+        with self._precision(x):
+            for conv in self.convs:
+                h = F.relu_(conv(h))
+            h = F.relu_(self.features(h.flatten(1)))
+        h = h.float() if self.reduced else h
         mean, log_var = self.posterior(h).chunk(2, 1)
         return h, mean, log_var.clamp(-14, 6)
 
@@ -108,11 +124,16 @@ class Networks(nn.Module):
         table = (
             torch.cat(list(self.environment_input)) if len(self.environment_input) > 1 else self.environment_input[0]
         )
-        h = F.relu(self.from_latents(z) + table[s])
-        h = F.relu(self.to_grid(h)).unflatten(1, self.grid).contiguous(memory_format=torch.channels_last)
-        for deconv in self.deconvs[:-1]:
-            h = F.relu(deconv(h))
-        return self.deconvs[-1](h)
+        with self._precision(z):
+            h = F.relu_(self.from_latents(z) + table[s])
+            h = F.relu_(self.to_grid(h)).unflatten(1, self.grid).contiguous(memory_format=torch.channels_last)
+            for layer in self.deconvs[:-1]:
+                h = F.relu_(deconvolve(h, layer))
+            y = deconvolve(h, self.deconvs[-1])
+        return y.float() if self.reduced else y
+
+    def _precision(self, like: Tensor) -> AbstractContextManager[Any]:
+        return torch.autocast(like.device.type, torch.bfloat16) if self.reduced else nullcontext()
 
     def classify(self, h: Float[Tensor, "B hidden"], count: int) -> Float[Tensor, "B K"]:
         """Logits of q(s|x) over the environments seen; gradients stop at the features."""

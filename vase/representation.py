@@ -17,6 +17,7 @@ from vase.core.capacity import sample_posterior
 from vase.core.environments import Environment, Evidence, objections, used_by_others
 from vase.core.likelihood import Images, likelihood
 from vase.images import as_images
+from vase.machine import half_on, half_precision
 from vase.networks import Networks
 from vase.records import Encoding, EnvironmentView, Inference
 
@@ -39,6 +40,7 @@ class Representation:
         self._p = likelihood(config.network.likelihood, config.network.gaussian_std)
         self._generator = torch.Generator().manual_seed(seed)
         self._nets = Networks(config, self._generator).to(self._device)
+        self._nets.reduced = _half(config.network.precision, self._device)
         self._slow = copy.deepcopy(self._nets).requires_grad_(False)
         self._memory: list[Environment] = []
         self._current = 0
@@ -223,7 +225,9 @@ class Representation:
     def _evidence(self, nets: Networks, env: Environment, x: Images, mean: Tensor, log_var: Tensor) -> Evidence:
         """L_s(x) and α(x); a few images have no batch statistics, so only their loss speaks."""
         generator = torch.Generator().manual_seed(self._step)
-        z = self._sample(env, mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device))
+        z = self._sample(
+            env.active.to(self._device), mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device)
+        )
         y = torch.cat([nets.decode(part, self._label(env.index, len(part))) for part in z.split(CHUNK)])
         loss = self._p.nll(y, x)
         if self._c.environments.loss == "deviance":
@@ -242,9 +246,8 @@ class Representation:
         y = torch.cat([self._nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
         return self._p.mean(y).clamp(0, 1)
 
-    def _sample(self, env: Environment, mean: Tensor, log_var: Tensor, noise: Tensor) -> Float[Tensor, "B N"]:
+    def _sample(self, active: Tensor, mean: Tensor, log_var: Tensor, noise: Tensor) -> Float[Tensor, "B N"]:
         """z^s of Eq. 2; with gates, z^s = a^s ⊙ z of Eq. 1: what the decoder of the environment sees."""
-        active = env.active.to(self._device)
         z = sample_posterior(mean, log_var, active, noise)
         return z * active if self._gates else z
 
@@ -276,3 +279,10 @@ def _device(name: str) -> torch.device:
             f"device={name!r}: not usable here ({reason}); use 'auto', 'cpu' or another device."
         ) from error
     return device
+
+
+def _half(precision: str, device: torch.device) -> bool:
+    """Whether the networks compute in bfloat16."""
+    if precision == "bfloat16" and device.type == "cpu" and not (found := half_precision()).works:
+        raise ValueError(f"network.precision='bfloat16': not usable here ({found.reason}); use 'float32' or 'auto'.")
+    return precision == "bfloat16" or (precision == "auto" and half_on(device))

@@ -13,8 +13,18 @@ def atypicality(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Fl
     The batch-marginal is approximated by a Gaussian with its exact moments: mean of μ, and variance of μ plus mean
     of σ². That is what fitting a Gaussian to samples estimates, without the sampling noise.
     """
-    m = mean.mean(0)
-    v = mean.var(0, unbiased=False) + log_var.exp().mean(0)
+    return kl_of_moments(moments(mean, log_var))
+
+
+def moments(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Float[Tensor, "3 N"]:
+    """Batch means of μ, μ² and σ²: the average over workers of these is that of the whole batch."""
+    return torch.stack([mean.mean(0), mean.square().mean(0), log_var.exp().mean(0)])
+
+
+def kl_of_moments(statistics: Float[Tensor, "3 N"]) -> Float[Tensor, "N"]:
+    """α_n from the `moments` of a batch."""
+    m, square, variance = statistics
+    v = (square - m.square()).clamp_min(0) + variance
     return 0.5 * (v + m.square() - 1 - v.log())
 
 

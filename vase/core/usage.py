@@ -17,19 +17,27 @@ LARGEST_STD = 1e3
 """Bearable noise of a latent that the decoder ignores."""
 
 
-def bearable_noise(decode: Decode, z: Float[Tensor, "B N"], p: Likelihood, delta: float = 0.1) -> Float[Tensor, "N"]:
+def bearable_noise(
+    decode: Decode,
+    z: Float[Tensor, "B N"],
+    p: Likelihood,
+    active: Bool[Tensor, "N"] | None = None,
+    delta: float = 0.01,
+) -> Float[Tensor, "N"]:
     """σ_n that minimises E_ε[−log p(x|z+ε_n)] − log σ_n, in closed form.
 
     To second order in σ_n the objective is const + ½σ_n²H_n − log σ_n, so σ_n = 1/√H_n with the Gauss-Newton curvature
-    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²). The derivative is a central difference, all latents in one batch.
+    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²). The derivative is a forward difference, which is exact up to kinks for a
+    decoder of ReLUs; all `active` latents go in one batch, and the others, which the decoder does not see, in none.
     """
-    b, n = z.shape
-    shift = delta * torch.eye(n, dtype=z.dtype, device=z.device)
-    moved = torch.cat([z[:, None] + shift, z[:, None] - shift], 1).flatten(0, 1)
-    y = decode(torch.cat([moved, z]))
-    plus, minus = y[: b * 2 * n].unflatten(0, (b, 2, n)).unbind(1)
-    slope = (plus - minus) / (2 * delta)
-    curvature = (slope.square() * p.curvature(y[b * 2 * n :])[:, None]).flatten(2).sum(2).mean(0)
+    n = z.shape[1]
+    latents = torch.arange(n, device=z.device) if active is None else active.nonzero().flatten().to(z.device)
+    shift = delta * torch.eye(n, dtype=z.dtype, device=z.device)[latents]
+    y = decode(torch.cat([z, (z[:, None] + shift).flatten(0, 1)]))
+    here, moved = y[: len(z)], y[len(z) :].unflatten(0, (len(z), len(latents)))
+    slope = (moved - here[:, None]) / delta
+    curvature = z.new_zeros(n)
+    curvature[latents] = (slope.square() * p.curvature(here)[:, None]).flatten(2).sum(2).mean(0)
     return curvature.clamp_min(LARGEST_STD**-2).rsqrt()
 
 

@@ -1,0 +1,86 @@
+"""What this machine can do, found by trying: memory that stays, and half precision that works."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import torch
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
+_PAYS = 1.1
+"""Half precision must be this much faster before it is used."""
+
+
+def keep_memory() -> bool:
+    """Tell the C library to keep freed memory instead of giving it back; whether it listened.
+
+    A training step allocates and frees the same tensors again and again. By default glibc returns large ones to the
+    system each time, and every page is fetched and zeroed anew: in a virtual machine that can double a step's time. It
+    concerns the whole process, so that only the commands of `vase` call it, never the import of the library.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return False
+    wishes = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 64 << 20))
+    return [mallopt(name, value) for name, value in wishes] == [1, 1, 1]
+
+
+@dataclass(frozen=True)
+class HalfPrecision:
+    """What became of the attempt to train a convolution in bfloat16."""
+
+    works: bool
+    speed: float
+    """Times as fast as float32; 0 if it does not work."""
+    reason: str
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is worth using."""
+        return self.works and self.speed >= _PAYS
+
+
+@functools.cache
+def half_precision() -> HalfPrecision:
+    """Try bfloat16 on this machine's CPU in a process of its own, which dies where listed instructions are missing.
+
+    The time of a forward and backward pass of the decoder's widest convolution is compared with that in float32.
+    """
+    command = [sys.executable, "-c", "from vase.machine import trial; print(trial())"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return HalfPrecision(False, 0.0, f"bfloat16 could not be tried ({error})")
+    if done.returncode != 0:
+        how = f"died of signal {-done.returncode}" if done.returncode < 0 else f"failed with code {done.returncode}"
+        return HalfPrecision(False, 0.0, f"a bfloat16 convolution {how} in a trial process")
+    speed = float(done.stdout.strip().splitlines()[-1])
+    return HalfPrecision(True, speed, f"a bfloat16 convolution takes {1 / speed:.2f} times as long as a float32 one")
+
+
+def half_on(device: torch.device) -> bool:
+    """Whether bfloat16 is worth using on a device."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    return device.type == "cpu" and half_precision().pays
+
+
+def trial() -> float:
+    """How many times as fast as float32 a convolution trains in bfloat16; may kill the process."""
+    torch.set_num_threads(1)
+
+    def step(dtype: torch.dtype) -> float:
+        x = torch.randn(64, 32, 16, 16).to(dtype).contiguous(memory_format=torch.channels_last).requires_grad_()
+        weight = torch.randn(32, 32, 4, 4).to(dtype).requires_grad_()
+        begin = time.perf_counter()
+        torch.nn.functional.conv2d(x, weight, stride=2, padding=1).square().sum().backward()
+        return time.perf_counter() - begin
+
+    times = {dtype: sorted(step(dtype) for _ in range(30))[10] for dtype in (torch.float32, torch.bfloat16)}
+    return times[torch.float32] / times[torch.bfloat16]
