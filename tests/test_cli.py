@@ -46,12 +46,13 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("", ["demo", "data", "train", "figures", "summary", "example: vase demo"]),
+        ("", ["demo", "data", "train", "sweep", "figures", "summary", "example: vase demo"]),
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
         ("data fetch", ["mnist, fashion, digits, glyphs", "example: vase data fetch"]),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
+        ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],

@@ -54,6 +54,16 @@ def test_float32_agrees_to_rounding():
         assert torch.allclose(deconvolve(x, ours), ours(x), rtol=1e-5, atol=1e-5)
 
 
+def test_the_result_may_be_changed_in_place():
+    # a hidden layer with few channels, followed by a ReLU in place
+    ours = layer(4, 2)
+    x = images(2, 4, 2, 2).requires_grad_()
+    torch.relu_(deconvolve(x, ours)).sum().backward()
+    again = images(2, 4, 2, 2).requires_grad_()
+    torch.relu(ours(again)).sum().backward()
+    assert torch.allclose(x.grad, again.grad)
+
+
 def test_gradients_that_nobody_wants_are_not_computed():
     frozen = layer(4, 2).requires_grad_(False)
     x = images(2, 4, 2, 2).requires_grad_()

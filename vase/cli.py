@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import vase
+from vase import bench
 from vase.demo import STEPS, demo, demo_settings
-from vase.progress import TensorBoard, Watcher, watcher
-from vase.runs import Event, RunDirectory, RunSettings, describe, summary, train
+from vase.distributed import only_first_speaks
+from vase.machine import keep_memory
+from vase.progress import TensorBoard, Watcher, sweep_watcher, watcher
+from vase.runs import Event, RunDirectory, RunSettings, describe, grid, run_many, summary, train
+from vase.runs.engines import BACKENDS
 from vase.runs.figures import write_run_figures
+from vase.runs.grid import read_seeds, read_vary, table
 from vase.runs.settings import THREE_WORLDS
 from vase.streams import DataUnavailable
 from vase.streams.sources import NAMES, fetch, status
@@ -31,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    only_first_speaks()
     arguments = _parser().parse_args(argv)
+    keep_memory()
     try:
         return int(arguments.run(arguments) or 0)
     except KeyboardInterrupt as stop:
@@ -68,11 +75,7 @@ def _data_fetch(arguments: argparse.Namespace) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    names = (field.name for field in dataclasses.fields(RunSettings))
-    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in names}
-    given = {name: value for name, value in given.items() if value is not None}
-    if arguments.set:
-        given["overrides"] = dict(_assignment(text) for text in arguments.set)
+    given = _given(arguments)
     out = Path(arguments.out) if arguments.out else _default_directory(given)
     if arguments.resume:
         settings = dataclasses.replace(RunDirectory(out).settings(), **given)
@@ -91,6 +94,32 @@ def _train(arguments: argparse.Namespace) -> None:
     print(f"\n{describe(found)}\n\nRun: {out}. Figures: vase figures {out}")
 
 
+def _sweep(arguments: argparse.Namespace) -> int:
+    given = _given(arguments)
+    settings = RunSettings.of(given.pop("preset", "laptop"), **given)
+    cells = grid(Path(arguments.out), settings, read_seeds(arguments.seeds), read_vary(arguments.vary or []))
+    if arguments.dry_run:
+        words = {"new": "to do", "started": "to go on with", "done": "finished"}
+        for cell in cells:
+            print(f"{cell.path}: {words[cell.state()]}")
+        return 0
+    with sweep_watcher(arguments.quiet) as watch:
+        outcomes = run_many(
+            cells,
+            jobs=arguments.jobs,
+            backend=arguments.backend,
+            address=arguments.address,
+            on_progress=watch,
+            on_note=print,
+        )
+    print(f"\n{table(outcomes)}\n\nRuns: {arguments.out}. One of them: vase summary {cells[0].path}")
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    for outcome in failed:
+        said = outcome.trace if arguments.traceback and outcome.trace else outcome.error
+        print(f"vase: {outcome.cell.path} failed: {said}", file=sys.stderr)
+    return 1 if failed else 0
+
+
 def _summary(arguments: argparse.Namespace) -> None:
     found = summary(arguments.directory)
     print(json.dumps(found, indent=1) if arguments.json else describe(found))
@@ -99,6 +128,16 @@ def _summary(arguments: argparse.Namespace) -> None:
 def _figures(arguments: argparse.Namespace) -> None:
     for path in write_run_figures(arguments.directory, data=arguments.data):
         print(path)
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a run that were given."""
+    names = (field.name for field in dataclasses.fields(RunSettings))
+    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    if arguments.set:
+        given["overrides"] = dict(_assignment(text) for text in arguments.set)
+    return given
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -135,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     fetcher = _command(actions, "fetch", _data_fetch, "Fetch datasets into the cache.", "vase data fetch mnist")
     fetcher.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: mnist fashion)")
     _train_arguments(commands)
+    _sweep_arguments(commands)
     figures = _command(
         commands,
         "figures",
@@ -147,6 +187,8 @@ def _parser() -> argparse.ArgumentParser:
     found = _command(commands, "summary", _summary, "Say what a run found.", "vase summary runs/demo")
     found.add_argument("directory", metavar="RUN", help="directory of the run")
     found.add_argument("--json", action="store_true", help="all numbers, as JSON")
+    text = "Measure how fast the learner is on this machine, against a bare VAE, a plain reference and other libraries."
+    bench.arguments(_command(commands, "bench", bench.main, text, "vase bench --quick"))
     return parser
 
 
@@ -169,6 +211,7 @@ def _demo_arguments(commands: Any) -> None:
     parser.add_argument("--preset", default="laptop", help="laptop, paper or smoke (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
     parser.add_argument("--out", default="runs/demo", help="directory of the run (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: 1)")
     _place_arguments(parser)
 
 
@@ -176,6 +219,41 @@ def _train_arguments(commands: Any) -> None:
     text = "Train a learner on a stream of worlds; it is never told when one ends and the next begins."
     example = f"vase train --stream {THREE_WORLDS} --preset laptop --set capacity.gamma=7 --out runs/mine"
     parser = _command(commands, "train", _train, text, example)
+    _run_arguments(parser)
+    parser.add_argument("--seed", type=int, help="of the learner, the stream and the probes (default: 0)")
+    parser.add_argument("--out", metavar="DIR", help="directory of the run (default: runs/STREAM-PRESET-seedSEED)")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on where the run in --out stopped; everything else comes from there"
+    )
+    parser.add_argument("--tensorboard", action="store_true", help="write scalars to DIR/tensorboard as well")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: 1)")
+    _place_arguments(parser)
+
+
+def _sweep_arguments(commands: Any) -> None:
+    text = "Train many learners side by side, one thread each; given again, the same command does what is missing."
+    example = "vase sweep --seeds 0-4 --vary capacity.gamma=5,7 --jobs 2 --out runs/gamma"
+    parser = _command(commands, "sweep", _sweep, text, example)
+    _run_arguments(parser)
+    parser.add_argument("--seeds", default="0", help="e.g. 0-4 or 0,1,7 (default: %(default)s)")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        metavar="FIELD=V1,V2,...",
+        help="values of a field of the configuration, every one with every seed; may be repeated, which multiplies",
+    )
+    parser.add_argument("--out", metavar="DIR", default="runs/sweep", help="for all runs (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
+    parser.add_argument(
+        "--backend", choices=BACKENDS, default="processes", help="of this machine, or a cluster (default: %(default)s)"
+    )
+    parser.add_argument("--address", help="of a running Ray or Dask cluster (default: one on this machine)")
+    parser.add_argument("--dry-run", action="store_true", help="list the runs, and train nothing")
+    _place_arguments(parser)
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a run is, whether alone or one of many."""
     parser.add_argument(
         "--stream",
         help="worlds in order: [moving-][inverse-]DATASET[:SPRITE] or folder:PATH, *N for the length of one stage, "
@@ -185,11 +263,6 @@ def _train_arguments(commands: Any) -> None:
     parser.add_argument("--steps", type=int, help="batches per stage (default: laptop 3000, paper 150000, smoke 100)")
     parser.add_argument(
         "--set", action="append", metavar="FIELD=VALUE", help="any field of the configuration; may be repeated"
-    )
-    parser.add_argument("--seed", type=int, help="of the learner, the stream and the probes (default: 0)")
-    parser.add_argument("--out", metavar="DIR", help="directory of the run (default: runs/STREAM-PRESET-seedSEED)")
-    parser.add_argument(
-        "--resume", action="store_true", help="go on where the run in --out stopped; everything else comes from there"
     )
     parser.add_argument(
         "--probes", choices=("periodic", "online", "none"), help="what is measured beside (default: periodic)"
@@ -204,12 +277,9 @@ def _train_arguments(commands: Any) -> None:
     parser.add_argument(
         "--fallback", action="store_const", const=True, help="embedded stand-ins where real data cannot be had"
     )
-    parser.add_argument("--tensorboard", action="store_true", help="write scalars to DIR/tensorboard as well")
-    _place_arguments(parser)
 
 
 def _place_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
     parser.add_argument("--device", help="auto, cpu, cuda, ... (default: auto)")
-    parser.add_argument("--threads", type=int, help="CPU threads (default: 1)")
-    parser.add_argument("--quiet", action="store_true", help="for logs: a line every 500 steps, and the switches")
+    parser.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")

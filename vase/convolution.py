@@ -60,15 +60,16 @@ def _by_shifts(x: Float[Tensor, "B I H W"], weight: Float[Tensor, "I O 4 4"]) ->
     b, _, h, w = x.shape
     o = weight.shape[1]
     taps = (weight.flatten(1).T @ x.flatten(2)).view(b, o, 4, 4, h, w)
-    y = x.new_empty(b, o, h, 2, w, 2)
+    y = x.new_empty(b, o, 2 * h, 2 * w)
+    pixel = y.view(b, o, h, 2, w, 2)
     for row, (here, neighbour) in enumerate(_TAPS):
         rows = taps[:, :, here].clone()
         _to(rows, row, 3).add_(_from(taps[:, :, neighbour], row, 3))
         for column, (here_too, beside) in enumerate(_TAPS):
             pixels = rows[:, :, here_too]
             _to(pixels, column, 3).add_(_from(rows[:, :, beside], column, 3))
-            y[:, :, :, row, :, column] = pixels
-    return y.view(b, o, 2 * h, 2 * w)
+            pixel[:, :, :, row, :, column] = pixels
+    return y
 
 
 def _to(values: Tensor, odd: int, axis: int) -> Tensor:

@@ -11,6 +11,7 @@ import os
 import pickle
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -132,6 +133,12 @@ def crew() -> Crew:
     if dist.is_available() and dist.is_initialized():
         return Crew(dist.get_rank(), dist.get_world_size())
     return Crew()
+
+
+def only_first_speaks() -> None:
+    """Silence the standard output of all workers but the first; errors are still shown."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 @contextmanager

@@ -423,7 +423,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def save(self, folder: str | Path) -> None:
         """Save everything, the optimiser and the random state included, atomically: `load` goes on exactly here."""
         meta, groups = self.state()
-        checkpoint.write(folder, "vase learner", meta, groups)
+        if self._crew.is_first:
+            checkpoint.write(folder, "vase learner", meta, groups)
+        self._crew.barrier()
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> VASE:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import torch
 
+from vase import checkpoint
+from vase.distributed import Crew, together
 from vase.learner import VASE
 from vase.probes import ProbeSuite
 from vase.records import Step
-from vase.runs.directory import BEGINNING, Row, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.runs.directory import BEGINNING, LEARNER, Row, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.runs.positions import moves, position_latents
+from vase.runs.process import interruptible, threads
 from vase.runs.settings import Plan, RunSettings, make_plan
 from vase.runs.summary import summary
-from vase.streams import Batch, Environment
+from vase.streams import Batch
 
-POSITION_IMAGES = 1_000
-"""Held-out images on which the position latents are looked for."""
 _NUMBERS = (
     "loss",
     "reconstruction",
@@ -77,33 +77,68 @@ def train(
         run_dir: a new directory, or with `resume` that of an interrupted run.
         settings: the run; with `resume` they may be left out, and must agree with the run's own if they are given.
         resume: continue from the last checkpoint. Rows and weights are then those of a run without interruption.
-        on_event: called at every step and every row.
+        on_event: called at every step and every row; of several workers, on the first only.
+
+    Started by torchrun, all workers train one learner: each has its share of every batch, and the first one alone
+    touches the directory, trains probes and calls `on_event`.
 
     Raises:
         Interrupted: after Ctrl-C or SIGTERM, once the state is saved.
+        LostWorkers: another worker died.
     """
     directory = RunDirectory(run_dir)
-    tell = on_event or (lambda event: None)
-    if not resume:
-        directory.require_free()
+    device = "auto" if settings is None else settings.device
+    with together(device) as crew, interruptible() as stop, ExitStack() as stack:
+        tell = on_event if on_event is not None and crew.is_first else lambda event: None
 
-    def note(text: str) -> None:
-        tell(Event("note", 0, 0, text=text))
+        def prepare() -> Plan:
+            if not resume:
+                directory.require_free()
+            return _plan(directory, settings, resume, crew, lambda text: tell(Event("note", 0, 0, text=text)))
 
-    with interruptible() as stop:
-        plan = _continued(directory, settings, note) if resume else make_plan(settings or RunSettings(), report=note)
-        with directory.locked(), _threads(plan.settings.threads):
-            try:
-                if not resume:
-                    directory.require_free()
-                    VASE(plan.config, device=plan.settings.device)  # what cannot be built must not leave a directory
-                    directory.write_config(plan)
-                _Training(directory, plan, tell, stop).run()
-                return summary(directory.path)
-            except OSError as error:
-                if error.errno is None or isinstance(error, BrokenPipeError):
-                    raise
-                raise explain_disk_error(error, directory.path) from error
+        def begin() -> None:
+            stack.enter_context(directory.locked())
+            if not resume:
+                directory.require_free()
+                VASE(plan.config, device=plan.settings.device)  # what cannot be built must not leave a directory
+                directory.write_config(plan)
+
+        plan = _for_all(crew, prepare)
+        stack.enter_context(threads(plan.settings.threads))
+        try:
+            crew.first(begin)
+            _Training(directory, plan, tell, stop, crew).run()
+            return crew.first(lambda: summary(directory.path))
+        except OSError as error:
+            if error.errno is None or isinstance(error, BrokenPipeError):
+                raise
+            raise explain_disk_error(error, directory.path) from error
+
+
+def _plan(
+    directory: RunDirectory, given: RunSettings | None, resume: bool, crew: Crew, note: Callable[[str], None]
+) -> Plan:
+    """What the run will do, and data to do it with."""
+    images = (directory.settings() if resume else given or RunSettings()).batch_size
+    if images % crew.size or images < 2 * crew.size:
+        nearest = max(2, math.ceil(images / crew.size)) * crew.size
+        raise ValueError(
+            f"batch_size={images} for {crew.size} workers: must be a multiple of their number, with two images each or "
+            f"more; use --batch-size {nearest}, or another number of workers."
+        )
+    return _continued(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
+
+
+def _for_all(crew: Crew, prepare: Callable[[], Plan]) -> Plan:
+    """The plan of the first worker, which fetches the data; the others find it in the cache."""
+    mine: list[Plan] = []
+
+    def settled() -> tuple[RunSettings, list[tuple[str, int]]]:
+        mine.append(prepare())
+        return mine[0].settings, mine[0].stages
+
+    settings, stages = crew.first(settled)
+    return mine[0] if mine else make_plan(settings, stages)
 
 
 def _continued(directory: RunDirectory, given: RunSettings | None, note: Callable[[str], None]) -> Plan:
@@ -152,56 +187,82 @@ class Tally:
 
 @dataclass
 class _Training:
-    """One process's share of a run."""
+    """One process's share of a run: of several workers, only the first one writes, measures and tells."""
 
     directory: RunDirectory
     plan: Plan
     tell: Callable[[Event], None]
     stop: threading.Event
+    crew: Crew
     tally: Tally = field(default_factory=Tally)
+    probes: ProbeSuite | None = None
+    timing: list[dict[str, float]] = field(default_factory=list)
 
     def run(self) -> None:
-        settings, schedule = self.plan.settings, self.plan.schedule
-        probing = settings.probe_settings()
-        self.probes = None if probing is None else ProbeSuite(self.plan.worlds, probing, seed=settings.seed)
-        position, segments = self._open(), self.directory.timing()
-        self.timing = [segment for segment in segments if segment["to"] <= schedule.step]
-        self.start, self.clock = schedule.step, time.perf_counter()
-        self.saved = schedule.step
-        self.rows = RowWriter(self.directory.rows_path, position)
-        try:
-            if not self.directory.has_checkpoint:
+        schedule, every = self.plan.schedule, self.plan.settings.checkpoint_every
+        with ExitStack() as stack:
+            self._open(stack)
+            if self.saved < 0:
                 self._save(0)
             self._event("start", schedule.step)
             while schedule.step < len(schedule):
                 step = self._one(next(schedule))
-                if step % settings.checkpoint_every == 0 or step == len(schedule) or self.stop.is_set():
+                stopping = self.crew.any(self.stop.is_set())
+                if step % every == 0 or step == len(schedule) or stopping:
                     self._save(step)
-                if self.stop.is_set() and step < len(schedule):
+                if stopping and step < len(schedule):
                     raise Interrupted(self.directory, step, len(schedule))
             self._event("end", schedule.step)
-        finally:
-            self.rows.close()
 
-    def _open(self) -> dict[str, Any]:
-        """The learner and the stream where the last checkpoint left them; returns the position in the rows."""
+    def _open(self, stack: ExitStack) -> None:
+        """The learner and the stream where the last checkpoint left them, or at their beginning."""
+        settings, schedule = self.plan.settings, self.plan.schedule
+        run, state = self.crew.first(lambda: self._read(stack))
+        if not self.crew.is_first:
+            self.model = self._new() if state is None else VASE.from_state(*state, device=settings.device)
+        if run is not None:
+            schedule.restore(run["schedule"])
+            self.tally = Tally(**run["tally"])
+        self.timing = [segment for segment in self.timing if segment["to"] <= schedule.step]
+        self.start, self.clock = schedule.step, time.perf_counter()
+        self.saved = -1 if run is None else schedule.step
+
+    def _new(self) -> VASE:
+        return VASE(self.plan.config, seed=self.plan.settings.seed, device=self.plan.settings.device)
+
+    def _read(self, stack: ExitStack) -> tuple[dict[str, Any] | None, tuple[Any, Any] | None]:
+        """What the first worker finds in the directory: the position, and a state for the learners of the others."""
         settings, directory = self.plan.settings, self.directory
-        if not directory.has_checkpoint:
-            if directory.rows_path.exists() and directory.rows_path.stat().st_size:
-                raise FileNotFoundError(
-                    f"{directory.checkpoint_path} has no state.json, though the run has rows: restore it from a "
-                    "copy, or start a new run."
-                )
-            self.model = VASE(self.plan.config, seed=settings.seed, device=settings.device)
-            return BEGINNING
-        self.model, run = directory.load(self.probes, device=settings.device)
-        self.plan.schedule.restore(run["schedule"])
-        self.tally = Tally(**run["tally"])
-        return run["rows"]
+        probing = settings.probe_settings()
+        self.probes = None if probing is None else ProbeSuite(self.plan.worlds, probing, seed=settings.seed)
+        self.timing = directory.timing()
+        run, state = None, None
+        if directory.has_checkpoint:
+            self.model, run = directory.load(self.probes, device=settings.device)
+            state = checkpoint.read(directory.checkpoint_path, LEARNER) if self.crew.size > 1 else None
+        elif directory.rows_path.exists() and directory.rows_path.stat().st_size:
+            raise FileNotFoundError(
+                f"{directory.checkpoint_path} has no state.json, though the run has rows: restore it from a "
+                "copy, or start a new run."
+            )
+        else:
+            self.model = self._new()
+        self.rows = RowWriter(directory.rows_path, BEGINNING if run is None else run["rows"])
+        stack.callback(self.rows.close)
+        return run, state
 
     def _save(self, step: int) -> None:
-        if self.saved == step and self.directory.has_checkpoint:
+        if self.saved == step:
             return
+        if self.crew.is_first:
+            self._commit(step)
+        else:
+            self.model.state()  # each worker has a share of it
+        self.crew.barrier()  # nobody leaves before it is written
+        self.saved = step
+        self._event("saved", step)
+
+    def _commit(self, step: int) -> None:
         run = {
             "step": step,
             "schedule": self.plan.schedule.state(),
@@ -209,24 +270,26 @@ class _Training:
             "rows": self.rows.sync(),
         }
         self.directory.save(self.model, self.probes, run)
-        self.saved = step
         seconds = time.perf_counter() - self.clock
         self.directory.write_timing([*self.timing, {"from": self.start, "to": step, "seconds": round(seconds, 3)}])
-        self._event("saved", step)
 
     # ---------------------------------------------------------------- one batch and its rows
 
     def _one(self, batch: Batch) -> int:
         """Learn one batch and write what it gave; returns the number of batches seen."""
-        settings, schedule = self.plan.settings, self.plan.schedule
         before = self.model.environment if self.model.environments else None
-        result = self.model.partial_fit(batch.images)
-        step = result.step
+        result = self.model.partial_fit(self.crew.share(batch.images))
+        self.tally.held += result.held
+        self.tally.dropped += result.dropped
+        if self.crew.is_first:
+            self._record(result, before)
+        return result.step
+
+    def _record(self, result: Step, before: int | None) -> None:
+        settings, schedule, step = self.plan.settings, self.plan.schedule, result.step
         stage = schedule.stage_of(step - 1)
         world = schedule.stages[stage].environment.name
         place = {"step": step, "stage": stage, "world": world}
-        self.tally.held += result.held
-        self.tally.dropped += result.dropped
         if result.switched:
             self._write({"kind": "switch", **place, **self._switch(result, before)})
         if step % settings.rows_every == 0:
@@ -238,7 +301,6 @@ class _Training:
         if step == len(schedule):
             self._write({"kind": "end", "step": step, **self._end()})
         self._event("step", step, result=result)
-        return step
 
     def _write(self, row: Row) -> None:
         self.rows.write(row)
@@ -300,27 +362,6 @@ class _Training:
         self.tell(Event(kind, step, len(schedule), world, len(self.model.environments), **values))
 
 
-def moves(environment: Environment) -> bool:
-    """Whether the objects of a world change place."""
-    factors = environment.sample(16, np.random.default_rng(0)).factors
-    return {"x", "y"} <= factors.keys() and any(np.ptp(factors[axis]) > 0 for axis in "xy")
-
-
-def position_latents(model: VASE, environment: Environment, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
-    """For x and for y, the latent whose mean is most correlated with it, in absolute value, on held-out images."""
-    batch = environment.sample(POSITION_IMAGES, rng)
-    mean = np.asarray(model.encode(batch.images).mean, np.float64)
-    centred = mean - mean.mean(0)
-    found = {}
-    for axis in "xy":
-        target = batch.factors[axis] - batch.factors[axis].mean()
-        scale = np.linalg.norm(centred, axis=0) * np.linalg.norm(target)
-        correlation = np.divide(target @ centred, scale, out=np.zeros(centred.shape[1]), where=scale > 0)
-        latent = int(np.abs(correlation).argmax())
-        found[axis] = {"latent": latent, "correlation": round(float(correlation[latent]), 4)}
-    return found
-
-
 def _step(result: Step) -> Row:
     """A step row: every number of the step, rounded to what float32 holds."""
     return {
@@ -335,37 +376,3 @@ def _step(result: Step) -> Row:
 def _number(value: float) -> float | None:
     """Seven digits; None for what JSON cannot hold."""
     return float(f"{value:.7g}") if math.isfinite(value) else None
-
-
-# ------------------------------------------------------------------------------------------------- signals and threads
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C or SIGTERM into a flag, so that a batch can end; a second one stops at once."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def handle(number: int, frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,0 +1,98 @@
+"""The command `vase bench`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from vase.bench import parts, peers, precision, processes, report, scaling, step
+from vase.bench.contestants import block, timed_config
+from vase.machine import keep_memory
+
+PARTS: dict[str, Callable[..., report.Part]] = {
+    "step": step.measure,
+    "precision": precision.measure,
+    "parts": parts.measure,
+    "scaling": scaling.measure,
+    "processes": processes.measure,
+    "peers": peers.measure,
+}
+ROUNDS, QUICK = 10, 2
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vase bench` to a parser."""
+    parser.add_argument("--preset", default="laptop", help="laptop, paper or smoke (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, metavar="N", help=f"numbers taken per contestant (default: {ROUNDS})")
+    parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--out", metavar="FILE", help="write everything as JSON, too")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} rounds: to see that it works, not to measure")
+    parser.add_argument(
+        "--peers-python", metavar="PYTHON", help="interpreter that has pythae and avalanche-lib (default: this one)"
+    )
+
+
+def main(given: argparse.Namespace) -> int:
+    """Measure, print and write; returns the exit code."""
+    config = timed_config(given.preset)
+    names = list(dict.fromkeys(given.only or PARTS))
+    for name in names:
+        if name not in PARTS:
+            raise ValueError(f"--only {name}: no part of the benchmark; parts: {', '.join(PARTS)}.")
+    rounds = (QUICK if given.quick else ROUNDS) if given.rounds is None else given.rounds
+    if rounds < 1:
+        raise ValueError(f"--rounds {rounds}: must be at least 1.")
+    out = None if given.out is None else Path(given.out)
+    if out is not None and out.is_dir():
+        raise ValueError(f"--out {out}: a directory; give the name of a file, e.g. {out / 'bench.json'}.")
+    console = Console()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        record = _record(given, rounds, names, config.to_dict())
+        console.print(f"{record['cpu']}, {record['cores']} cores; {rounds} rounds, one thread", highlight=False)
+        if record["OMP_NUM_THREADS"] != "1":
+            print(
+                f"vase: warning: OMP_NUM_THREADS is {record['OMP_NUM_THREADS']}; set it to 1, or threads of the math "
+                "libraries can disturb the measurement",
+                file=sys.stderr,
+            )
+        for name in names:
+            extra = {"python": given.peers_python} if name == "peers" else {}
+            found = PARTS[name](given.preset, rounds, **extra)
+            found.show(console)
+            record["parts"][name] = found.to_dict()
+            if out is not None:
+                report.write(out, record)  # after each part: a long run may be stopped
+    finally:
+        torch.set_num_threads(threads)
+    if out is not None:
+        console.print(f"\n{out}", highlight=False)
+    return 0
+
+
+def _record(given: argparse.Namespace, rounds: int, names: list[str], config: dict[str, Any]) -> dict[str, Any]:
+    words = ["vase", "bench", "--preset", given.preset, "--rounds", str(rounds)]
+    words += ["--only", *names] if given.only else []
+    return {
+        "command": shlex.join(words),
+        **report.machine(),
+        "keeps_memory": keep_memory(),
+        "settings": {
+            "preset": given.preset,
+            "rounds": rounds,
+            "steps_per_round": block(timed_config(given.preset)),
+            "parts": names,
+            "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        },
+        "config": config,
+        "parts": {},
+    }

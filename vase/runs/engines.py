@@ -1,0 +1,122 @@
+"""Where many runs compute: processes of this machine, a Ray cluster, a Dask cluster. joblib speaks to all three."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from joblib import parallel_config
+
+Backend = Literal["processes", "ray", "dask"]
+BACKENDS: tuple[Backend, ...] = ("processes", "ray", "dask")
+
+
+@contextmanager
+def engine(backend: Backend, jobs: int, address: str | None = None) -> Iterator[None]:
+    """Send every `joblib.Parallel` inside to a backend, one thread per task.
+
+    Args:
+        backend: "processes" of this machine, or a "ray" or "dask" cluster.
+        jobs: workers wanted; at least two, because joblib runs a single one inside the calling process.
+        address: of a running cluster; without one, a cluster of this machine is started and ended.
+    """
+    check(backend, address)
+    start = {"processes": _processes, "ray": _ray, "dask": _dask}[backend]
+    with start(max(2, jobs), address):
+        yield
+
+
+def check(backend: str, address: str | None = None) -> None:
+    """Refuse a backend that does not exist, is not installed, or has no use for an address."""
+    if backend not in BACKENDS:
+        raise ValueError(f"backend={backend!r}: must be one of {', '.join(BACKENDS)}.")
+    if backend == "processes" and address is not None:
+        raise ValueError(f"address={address!r}: processes are of this machine; leave it out, or use ray or dask.")
+    for module in {"ray": ("ray",), "dask": ("dask", "distributed")}.get(backend, ()):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            raise ModuleNotFoundError(
+                f"{module} is not installed: pip install 'vase-lifelong[{backend}]', or use the backend processes."
+            ) from None
+
+
+@contextmanager
+def _processes(jobs: int, address: str | None) -> Iterator[None]:
+    with warnings.catch_warnings():
+        # A worker that has grown is replaced between two runs, which is what is wanted.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
+
+
+@contextmanager
+def _ray(jobs: int, address: str | None) -> Iterator[None]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # a cluster started here computes; Ray's workers else give way
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # what Ray does by default one day; else it warns
+    ray: Any = importlib.import_module("ray")
+    mine = not ray.is_initialized()
+    if mine:
+        here: dict[str, Any] = {"num_cpus": jobs, "include_dashboard": False}
+        known = address or os.environ.get("RAY_ADDRESS")
+        try:
+            _reach(known)
+            ray.init(**({"address": known} if known else here), log_to_driver=False, logging_level="error")
+        except (OSError, RuntimeError, ValueError) as error:
+            raise OSError(
+                f"no Ray cluster at {known!r} ({_first_line(error)}); start one with ray start --head, or leave out "
+                "the address to start one on this machine."
+            ) from error
+    try:
+        cpus = int(ray.cluster_resources().get("CPU", 0))
+        if cpus < jobs:
+            raise ValueError(f"jobs={jobs}: the Ray cluster has {cpus} CPUs; ask for fewer, or add machines.")
+        importlib.import_module("ray.util.joblib").register_ray()
+        each = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
+        with parallel_config("ray", n_jobs=jobs, ray_remote_args=each):
+            yield
+    finally:
+        if mine:
+            ray.shutdown()
+
+
+def _reach(address: str | None) -> None:
+    """Knock at HOST:PORT, because Ray itself waits for minutes where nobody answers."""
+    if address and (match := re.fullmatch(r"([^/:]+):(\d+)", address)):
+        socket.create_connection((match[1], int(match[2])), timeout=10).close()
+
+
+@contextmanager
+def _dask(jobs: int, address: str | None) -> Iterator[None]:
+    distributed: Any = importlib.import_module("distributed")
+    cluster: Any = address
+    if address is None:
+        cluster = distributed.LocalCluster(
+            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="ERROR"
+        )
+    try:
+        try:
+            client = distributed.Client(cluster, timeout=10)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise OSError(
+                f"no Dask cluster at {address!r} ({_first_line(error)}); start one with dask scheduler and dask "
+                "worker, or leave out the address to start one on this machine."
+            ) from error
+        if address is None:
+            client.run(os.setsid)  # Ctrl-C is for the driver, which tells the workers to stop
+        with client, parallel_config("dask", n_jobs=jobs, client=client):
+            yield
+    finally:
+        if address is None:
+            cluster.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
