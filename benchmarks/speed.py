@@ -1,6 +1,6 @@
 """The tables of docs/scaling.md, from the files that `vase bench --out` wrote.
 
-    python benchmarks/speed.py [results/speed/laptop.json ...]    prints Markdown
+python benchmarks/speed.py [results/speed/laptop.json ...]    prints Markdown
 """
 
 from __future__ import annotations

@@ -122,6 +122,17 @@ class TestPool:
         assert model._dreams(8) is not None
         assert model._pool is None
 
+    def test_is_no_larger_than_what_is_drawn_until_the_next_snapshot(self):
+        values = {"dreaming.pool": 512, "dreaming.snapshot": "every", "dreaming.tau": 3, "environments.burn_in": 1000}
+        model = VASE(CONFIG.with_values(values), seed=-1, device="cpu")  # any whole number is a seed
+        for x in stream(0, 32, 4):
+            model.partial_fit(x)
+        model._leave()
+        model._be_born(torch.zeros(N))
+        model.partial_fit(stream(1, 32, 1)[0])
+        assert model._pool is not None
+        assert len(model._pool) == 3 * 32
+
     def test_is_the_same_after_saving_and_loading(self, tmp_path):
         model = learner(64)
         model.partial_fit(stream(1, 32, 1)[0])

@@ -303,3 +303,26 @@ class TestReseed:
         before = copy.deepcopy(nets.state_dict())
         nets.reseed([], rng(4))
         assert all(torch.equal(before[name], value) for name, value in nets.state_dict().items())
+
+
+class TestPrecision:
+    def test_only_passes_that_are_differentiated_are_reduced(self, monkeypatch: pytest.MonkeyPatch):
+        entered = []
+        real = torch.autocast
+
+        def autocast(device: str, dtype: torch.dtype) -> torch.autocast:
+            entered.append(dtype)
+            return real(device, dtype, enabled=False)
+
+        monkeypatch.setattr(torch, "autocast", autocast)
+        nets = networks()
+        nets.reduced = True
+        with torch.no_grad():  # verdicts, used latents, dreams and questions
+            nets.encode(images(2))
+            nets.decode(latents(2), labels(0, 0))
+        assert entered == []
+        nets.decode(nets.encode(images(2))[1], labels(0, 0))
+        assert entered == [torch.bfloat16] * 2
+        nets.reduced = False
+        nets.encode(images(2))
+        assert len(entered) == 2

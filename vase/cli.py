@@ -240,7 +240,8 @@ def _sweep_arguments(commands: Any) -> None:
         "--vary",
         action="append",
         metavar="FIELD=V1,V2,...",
-        help="values of a field of the configuration, every one with every seed; may be repeated, which multiplies",
+        help="values of a field of the configuration, every one with every seed; may be repeated, which multiplies; "
+        "semicolons separate values that hold commas, and end a single one: 'network.channels=8,16,32,64;'",
     )
     parser.add_argument("--out", metavar="DIR", default="runs/sweep", help="for all runs (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")

@@ -178,7 +178,10 @@ class DreamConfig:
     snapshot: Literal["leave", "every"] = "leave"
     """When (φ_old, θ_old) are synced: on leaving an environment, or every τ steps as in the paper."""
     pool: int = 8192
-    """Dreams made once per snapshot, from which every step draws. 0: new ones at every step, as in the paper."""
+    """Dreams made once per snapshot, from which every step draws; each takes the memory of a float32 image.
+
+    0: new ones at every step, as in the paper.
+    """
     tau: int = 500
     """τ: steps between two syncs in the mode 'every'. Paper: 500 or 5000."""
     gates: bool = True

@@ -21,7 +21,7 @@ from vase.config import VASEConfig
 from vase.core.atypicality import atypicality
 from vase.core.capacity import capacity_target, capacity_term, kl_per_latent
 from vase.core.dreaming import draw_environments, encoder_proximity
-from vase.core.environments import Environment, Evidence, objections, used_by_others
+from vase.core.environments import Environment, Evidence, as_table, from_table, objections, used_by_others
 from vase.core.likelihood import Images
 from vase.core.usage import bearable_noise, close_gates
 from vase.distributed import crew
@@ -106,12 +106,13 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if len(self._held) < self._c.environments.patience:
             return self._report(None, held=True, reasons=reasons)
         held, self._held = self._held, []
-        verdict, reasons = self._verdict(torch.cat(held), *self._judges())
+        verdict, reasons = self._judge(torch.cat(held))
         if verdict == self._current:
             return self._learn(held, reasons=reasons)
         self._leave()
         if verdict is None:
-            self._be_born(atypicality(*self._encode(self._nets, torch.cat(held))[1:]).cpu())
+            x = torch.cat(held)
+            self._be_born(self._crew.first(lambda: atypicality(*self._encode(self._nets, x)[1:]).cpu()))
         else:
             self._return_to(verdict)
         return self._learn(held, switched=True, is_new=verdict is None, reasons=reasons)
@@ -136,8 +137,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             x = self._images(stream, minimum=2)
             order = torch.randperm(len(x), generator=self._generator)
             for i in range(0, max(1, len(x) - 1), self._c.batch_size):
-                if len(order[i : i + self._c.batch_size]) > 1:
-                    yield x[order[i : i + self._c.batch_size]]
+                part, workers = order[i : i + self._c.batch_size], self._crew.size
+                if len(part) >= 2 * workers and len(part) % workers == 0:
+                    yield self._crew.share(x[part])
         elif isinstance(stream, Iterable):
             for batch in stream:
                 yield getattr(batch, "images", batch)
@@ -207,7 +209,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         if c.mask.enabled and telling:
             env.mask = self._masked(env.mask, forward.facts.alpha, self._current)
         if env.age % c.environments.usage_every == 0:
-            noise = self._bearable(self._nets, self._crew.whole(forward.x)[: c.environments.usage_images])
+            x = self._crew.whole(forward.x)[: c.environments.usage_images]
+            noise = self._crew.first(lambda: self._bearable(x))
             env.used = (noise < c.environments.usage_threshold) & env.active
         if self._every_tau() and (self._old is None or self._step // c.dreaming.tau > self._synced // c.dreaming.tau):
             self._sync()
@@ -253,16 +256,17 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         found = objections(env, Evidence(self._evident(forward.facts.numbers), alpha), c, self._c.mask)
         if forward.facts.candidate == self._current and not found:
             return ()
-        verdict, reasons = self._verdict(self._crew.whole(forward.x), *self._judges())
+        verdict, reasons = self._judge(self._crew.whole(forward.x))
         return () if verdict == self._current else reasons
 
-    def _judges(self) -> tuple[Networks, ...]:
-        """Live and slow weights, and each can acquit.
+    def _judge(self, x: Images) -> tuple[int | None, tuple[str, ...]]:
+        """The verdict of live and slow weights, and each can acquit; of several workers, the first one's.
 
         A spike of the optimiser throws off the live ones but hardly moves the slow ones; where the loss is falling fast
         the slow ones lag behind. Neither is a shift.
         """
-        return (self._nets, self._slow) if self._c.environments.slow_decay > 0 else (self._nets,)
+        judges = (self._nets, self._slow) if self._c.environments.slow_decay > 0 else (self._nets,)
+        return self._crew.first(lambda: self._verdict(x, *judges))
 
     def _be_born(self, alpha: Float[Tensor, "N"]) -> None:
         """A new environment: spare latents for it, and a mask over the latents of others that it leaves untypical."""
@@ -304,12 +308,17 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, env = self._c, self._memory[self._current]
         x = torch.cat([self._crew.whole(part) for part in self._recent])
-        live, slow = (self._evidence(n, env, x, *self._encode(n, x)[1:]).loss for n in (self._nets, self._slow))
+        first = self._crew.first
+
+        def better() -> bool:
+            live, slow = (self._evidence(n, env, x, *self._encode(n, x)[1:]).loss for n in (self._nets, self._slow))
+            return slow < live
+
         if not self._every_tau():
-            better, other = (self._slow, self._nets) if slow < live else (self._nets, self._slow)
-            other.load_state_dict(better.state_dict())
+            best, other = (self._slow, self._nets) if first(better) else (self._nets, self._slow)
+            other.load_state_dict(best.state_dict())
         _, mean, log_var = self._encode(self._nets, x)
-        noise = self._bearable(self._nets, x[:: max(1, len(x) // (4 * c.environments.usage_images))])
+        noise = first(lambda: self._bearable(x[:: max(1, len(x) // (4 * c.environments.usage_images))]))
 
         def loss(gate: Bool[Tensor, "N"]) -> float:
             trial = copy.copy(env)
@@ -317,7 +326,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             return self._evidence(self._nets, trial, x, mean, log_var).loss
 
         if self._gates:
-            env.gate, env.loss = close_gates(loss, noise, env.active, c.dreaming.gate_tolerance)
+            env.gate, env.loss = first(lambda: close_gates(loss, noise, env.active, c.dreaming.gate_tolerance))
             env.used = env.gate.clone()
         else:
             env.used = (noise < c.environments.usage_threshold) & env.active
@@ -369,6 +378,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def _dreams(self, n: int) -> Dreams | None:
         """Dreams of past environments by the snapshot; without S, of the only environment."""
         count, size, crew = len(self._memory), self._c.dreaming.pool, self._crew
+        if self._every_tau():  # no more than are drawn until the next snapshot
+            size = min(size, self._c.dreaming.tau * n * crew.size)
         alone = not self._c.environments.enabled
         if not self._c.dreaming.enabled or self._old is None or (count < 2 and not alone):
             return None
@@ -376,7 +387,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             return self._dream(self._old, *map(crew.share, self._wishes(n * crew.size, self._generator)))
         if self._pool is None:
             # Dreamt anew after a resume, so the random numbers depend on nothing but what is saved.
-            entropy = [self.seed, self._synced, self._current, count]
+            entropy = [self.seed % 2**64, self._synced, self._current, count]
             seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
             self._pool = self._dream(self._old, *self._wishes(size, torch.Generator().manual_seed(seed)))
         rows = torch.randint(size, (n * crew.size,), generator=self._generator)
@@ -395,11 +406,12 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
 
     def _follow(self) -> None:
         """Slow weights: an average of the live ones over the last steps, brought up to date now and then."""
-        if self._step % FOLLOW:
+        decay = self._c.environments.slow_decay
+        if decay > 0 and self._step % FOLLOW:
             return
         if self._pairs is None:
             self._pairs = list(self._slow.parameters()), list(self._nets.parameters())
-        torch._foreach_lerp_(*self._pairs, 1 - self._c.environments.slow_decay**FOLLOW)
+        torch._foreach_lerp_(*self._pairs, 1 - decay**FOLLOW)
 
     # ---------------------------------------------------------------- pieces
 
@@ -407,14 +419,14 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         return torch.randn(b, self._n, generator=self._generator).to(self._device)
 
     @torch.no_grad()
-    def _bearable(self, nets: Networks, x: Images) -> Float[Tensor, "N"]:
+    def _bearable(self, x: Images) -> Float[Tensor, "N"]:
         env = self._memory[self._current]
-        _, mean, _ = nets.encode(x)
+        _, mean, _ = self._nets.encode(x)
         active = env.active.to(self._device)
 
         def decode(z: Float[Tensor, "B N"]) -> Images:
-            parts = [nets.decode(part * active, self._label(env.index, len(part))) for part in z.split(CHUNK)]
-            return torch.cat(parts)
+            s = self._label(env.index, CHUNK)
+            return torch.cat([self._nets.decode(part * active, s[: len(part)]) for part in z.split(CHUNK)])
 
         return bearable_noise(decode, mean, self._p, env.active).cpu()
 
@@ -443,11 +455,8 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             "generator": self._generator.get_state(),
             "recruited": self._recruited,
             "alpha": self._alpha,
-            "loss": torch.tensor([e.loss for e in self._memory], dtype=torch.float64),
-            "age": torch.tensor([e.age for e in self._memory]),
+            **as_table(self._memory, self._n),
         }
-        for name in ("mask", "gate", "used", "calm"):
-            memory[name] = torch.stack([getattr(e, name) for e in self._memory] or [torch.zeros(self._n)])
         memory |= {f"held.{i:03d}": x for i, x in enumerate(self._held)}
         memory |= {f"recent.{i:03d}": self._crew.whole(x) for i, x in enumerate(self._recent)}
         groups = {"weights": self._nets.state_dict(), "slow": self._slow.state_dict(), "optimiser": moments}
@@ -460,6 +469,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             "current": self._current,
             "synced": self._synced,
             "environments": len(self._memory),
+            "reduced": self._nets.reduced,
         }
         return meta, {**groups, "memory": memory}
 
@@ -467,6 +477,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
     def from_state(cls, meta: dict[str, Any], groups: dict[str, dict[str, Tensor]], device: str = "auto") -> VASE:
         """Rebuild a learner from `state`."""
         self = cls(VASEConfig.from_dict(meta["config"]), seed=meta["seed"], device=device)
+        self._go_on_in(meta["reduced"])
         self._grow(meta["environments"])
         self._nets.load_state_dict(groups["weights"])
         self._slow.load_state_dict(groups["slow"])
@@ -482,15 +493,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         memory = groups["memory"]
         self._generator.set_state(memory["generator"])
         self._recruited, self._alpha = memory["recruited"], memory["alpha"]
-        self._memory = [
-            Environment(
-                i,
-                **{name: memory[name][i] for name in ("mask", "gate", "used", "calm")},
-                loss=float(memory["loss"][i]),
-                age=int(memory["age"][i]),
-            )
-            for i in range(meta["environments"])
-        ]
+        self._memory = from_table(memory, meta["environments"])
         self._held = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("held.")]
         recent = [memory[k].to(self._device) for k in sorted(memory) if k.startswith("recent.")]
         self._recent.extend(self._crew.share(x) for x in recent)

@@ -64,11 +64,14 @@ def half_precision() -> HalfPrecision:
     return HalfPrecision(True, speed, f"a bfloat16 convolution takes {1 / speed:.2f} times as long as a float32 one")
 
 
+def works(device: torch.device) -> bool:
+    """Whether bfloat16 can be used on a device at all."""
+    return torch.cuda.is_bf16_supported() if device.type == "cuda" else device.type == "cpu" and half_precision().works
+
+
 def half_on(device: torch.device) -> bool:
     """Whether bfloat16 is worth using on a device."""
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
-    return device.type == "cpu" and half_precision().pays
+    return works(device) and (device.type == "cuda" or half_precision().pays)
 
 
 def trial() -> float:

@@ -133,7 +133,9 @@ class Networks(nn.Module):
         return y.float() if self.reduced else y
 
     def _precision(self, like: Tensor) -> AbstractContextManager[Any]:
-        return torch.autocast(like.device.type, torch.bfloat16) if self.reduced else nullcontext()
+        """bfloat16, if wanted, for passes that are differentiated; those that decide something are float32."""
+        half = self.reduced and torch.is_grad_enabled()
+        return torch.autocast(like.device.type, torch.bfloat16) if half else nullcontext()
 
     def classify(self, h: Float[Tensor, "B hidden"], count: int) -> Float[Tensor, "B K"]:
         """Logits of q(s|x) over the environments seen; gradients stop at the features."""

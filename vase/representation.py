@@ -16,8 +16,9 @@ from vase.core.atypicality import atypicality, update_mask
 from vase.core.capacity import sample_posterior
 from vase.core.environments import Environment, Evidence, objections, used_by_others
 from vase.core.likelihood import Images, likelihood
+from vase.distributed import crew
 from vase.images import as_images
-from vase.machine import half_on, half_precision
+from vase.machine import half_on, half_precision, works
 from vase.networks import Networks
 from vase.records import Encoding, EnvironmentView, Inference
 
@@ -188,6 +189,10 @@ class Representation:
 
     # ---------------------------------------------------------------- pieces
 
+    def _go_on_in(self, reduced: bool) -> None:
+        """Keep to the arithmetic that was chosen before, where this machine has it."""
+        self._nets.reduced = self._slow.reduced = reduced and works(self._device)
+
     def _images(self, images: Any, minimum: int = 1) -> Images:
         return as_images(images, self._c.image_shape, minimum=minimum, device=self._device)
 
@@ -282,7 +287,8 @@ def _device(name: str) -> torch.device:
 
 
 def _half(precision: str, device: torch.device) -> bool:
-    """Whether the networks compute in bfloat16."""
-    if precision == "bfloat16" and device.type == "cpu" and not (found := half_precision()).works:
-        raise ValueError(f"network.precision='bfloat16': not usable here ({found.reason}); use 'float32' or 'auto'.")
-    return precision == "bfloat16" or (precision == "auto" and half_on(device))
+    """Whether the networks compute in bfloat16. Workers on CPUs, each of which would time it for itself, do not."""
+    if precision == "bfloat16" and not works(device):
+        reason = half_precision().reason
+        raise ValueError(f"network.precision='bfloat16': not usable here ({reason}); use 'float32' or 'auto'.")
+    return precision == "bfloat16" or (precision == "auto" and crew().size == 1 and half_on(device))

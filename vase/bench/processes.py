@@ -34,21 +34,33 @@ class Worker:
     ) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            if error is None:  # else what went wrong is known already
+                raise self._ended() from None
+        finally:
+            self.process.wait()
+            self.process.stdout.close()
 
     def tell(self, steps: int) -> None:
         """Start so many steps."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(f"{steps}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # which the command line would take for a terminal that is gone
+            raise self._ended() from None
 
     def wait(self) -> None:
         """Until they are done."""
         assert self.process.stdout is not None
         if not self.process.stdout.readline():
-            raise RuntimeError(f"a worker ended early: {child.failure(self.process.wait(), '') or 'without a word'}.")
+            raise self._ended()
+
+    def _ended(self) -> OSError:
+        how = child.failure(self.process.wait(), "") or "without a word"
+        return OSError(f"a worker ended early: {how}; what it said is above. The other parts: vase bench --only.")
 
 
 def rate(workers: list[Worker], steps: int) -> float:

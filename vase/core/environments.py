@@ -47,6 +47,33 @@ class Environment:
         self.age += 1
 
 
+_VECTORS = ("mask", "gate", "used", "calm")
+
+
+def as_table(environments: list[Environment], n_latents: int) -> dict[str, Tensor]:
+    """The memory of all environments as named tensors, one row each."""
+    table = {
+        "loss": torch.tensor([e.loss for e in environments], dtype=torch.float64),
+        "age": torch.tensor([e.age for e in environments]),
+    }
+    for name in _VECTORS:
+        table[name] = torch.stack([getattr(e, name) for e in environments] or [torch.zeros(n_latents)])
+    return table
+
+
+def from_table(table: dict[str, Tensor], count: int) -> list[Environment]:
+    """The environments of `as_table`."""
+    return [
+        Environment(
+            i,
+            **{name: table[name][i] for name in _VECTORS},
+            loss=float(table["loss"][i]),
+            age=int(table["age"][i]),
+        )
+        for i in range(count)
+    ]
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A batch seen through one environment: L_s(x) and α(x)."""

@@ -15,6 +15,8 @@ from joblib import parallel_config
 
 Backend = Literal["processes", "ray", "dask"]
 BACKENDS: tuple[Backend, ...] = ("processes", "ray", "dask")
+LEAST = 2
+"""Workers that every backend has: joblib runs a single one inside the calling process."""
 
 
 @contextmanager
@@ -23,12 +25,12 @@ def engine(backend: Backend, jobs: int, address: str | None = None) -> Iterator[
 
     Args:
         backend: "processes" of this machine, or a "ray" or "dask" cluster.
-        jobs: workers wanted; at least two, because joblib runs a single one inside the calling process.
+        jobs: workers wanted; there are at least two.
         address: of a running cluster; without one, a cluster of this machine is started and ended.
     """
     check(backend, address)
     start = {"processes": _processes, "ray": _ray, "dask": _dask}[backend]
-    with start(max(2, jobs), address):
+    with start(jobs, address):
         yield
 
 
@@ -52,7 +54,7 @@ def _processes(jobs: int, address: str | None) -> Iterator[None]:
     with warnings.catch_warnings():
         # A worker that has grown is replaced between two runs, which is what is wanted.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        with parallel_config("loky", n_jobs=max(LEAST, jobs), inner_max_num_threads=1):
             yield
 
 
@@ -64,12 +66,17 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
     ray: Any = importlib.import_module("ray")
     mine = not ray.is_initialized()
     if mine:
-        here: dict[str, Any] = {"num_cpus": jobs, "include_dashboard": False}
+        here: dict[str, Any] = {"num_cpus": max(LEAST, jobs), "include_dashboard": False}
         known = address or os.environ.get("RAY_ADDRESS")
         try:
             _reach(known)
             ray.init(**({"address": known} if known else here), log_to_driver=False, logging_level="error")
         except (OSError, RuntimeError, ValueError) as error:
+            if not known:
+                raise OSError(
+                    f"Ray could not be started on this machine ({_first_line(error)}); use the backend processes, or "
+                    "give the address of a running cluster."
+                ) from error
             raise OSError(
                 f"no Ray cluster at {known!r} ({_first_line(error)}); start one with ray start --head, or leave out "
                 "the address to start one on this machine."
@@ -78,9 +85,14 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < jobs:
             raise ValueError(f"jobs={jobs}: the Ray cluster has {cpus} CPUs; ask for fewer, or add machines.")
+        if cpus < LEAST:
+            raise ValueError(
+                f"jobs={jobs}: the Ray cluster has {cpus} CPU, but needs {LEAST} even for one job, which joblib would "
+                "else run inside the driver; add a CPU, or use the backend processes."
+            )
         importlib.import_module("ray.util.joblib").register_ray()
         each = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
-        with parallel_config("ray", n_jobs=jobs, ray_remote_args=each):
+        with parallel_config("ray", n_jobs=max(LEAST, jobs), ray_remote_args=each):
             yield
     finally:
         if mine:
@@ -99,7 +111,11 @@ def _dask(jobs: int, address: str | None) -> Iterator[None]:
     cluster: Any = address
     if address is None:
         cluster = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="ERROR"
+            n_workers=max(LEAST, jobs),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs="ERROR",
         )
     try:
         try:
@@ -111,7 +127,7 @@ def _dask(jobs: int, address: str | None) -> Iterator[None]:
             ) from error
         if address is None:
             client.run(os.setsid)  # Ctrl-C is for the driver, which tells the workers to stop
-        with client, parallel_config("dask", n_jobs=jobs, client=client):
+        with client, parallel_config("dask", n_jobs=max(LEAST, jobs), client=client):
             yield
     finally:
         if address is None:

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
+from vase.config import preset
 from vase.runs.many import Cell, Outcome
 from vase.runs.settings import RunSettings
 
@@ -20,6 +21,8 @@ def grid(
 ) -> list[Cell]:
     """All combinations, one directory each under `out`, named after what differs.
 
+    A field that does not exist, or a value it cannot have, is an error before anything is listed or trained.
+
     >>> [cell.name for cell in grid(Path("runs"), RunSettings(), [0, 1], {"capacity.gamma": ["5"]})]
     ['capacity.gamma=5-seed0', 'capacity.gamma=5-seed1']
     """
@@ -30,6 +33,7 @@ def grid(
     cells = []
     for values in product(*vary.values()):
         varied = dict(zip(vary, values, strict=True))
+        preset(settings.preset, (1, settings.canvas, settings.canvas)).with_values({**settings.overrides, **varied})
         label = re.sub(r"[^\w.+=-]+", "_", "".join(f"{name}={value}-" for name, value in varied.items()))
         for seed in seeds:
             path = out / f"{label}seed{seed}"
@@ -55,17 +59,23 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Varied fields as people write them; values that hold commas are separated by semicolons.
+    """Varied fields as people write them; values that hold commas are separated by semicolons, a single one ends in one.
 
     >>> read_vary(["capacity.gamma=5,7", "network.channels=32,32;64,64"])
     {'capacity.gamma': ['5', '7'], 'network.channels': ['32,32', '64,64']}
+    >>> read_vary(["network.channels=8,16,32,64;"])
+    {'network.channels': ['8,16,32,64']}
     """
     found: dict[str, list[str]] = {}
     for text in texts:
         name, _, listed = (part.strip() for part in text.partition("="))
-        values = [value.strip() for value in listed.split(";" if ";" in listed else ",")]
+        separator = ";" if ";" in listed else ","
+        values = [value.strip() for value in listed.removesuffix(";").split(separator)]
         if not name or not all(values):
-            raise ValueError(f"--vary {text}: write field=value,value,..., e.g. --vary capacity.gamma=5,7.")
+            raise ValueError(
+                f"--vary {text}: write field=value,value,..., e.g. --vary capacity.gamma=5,7; values that hold commas "
+                "are separated by semicolons, e.g. --vary 'network.channels=8,8;16,16'."
+            )
         if name in found:
             raise ValueError(f"--vary {text}: {name} is varied twice; write all its values in one --vary.")
         found[name] = _unique(values, f"--vary {text}")

@@ -220,7 +220,8 @@ class _Sweep:
         """Hand the runs to the backend.
 
         A process that dies (killed, out of memory) takes the whole pool with it. The runs under way are then tried
-        one by one, and the one that dies again is the one to blame.
+        one by one, and the one that dies again is the one to blame. A backend that takes no run at all (a cluster
+        that is lost, no process to be had) fails what is left.
         """
         groups = [todo]
         while groups and not stop.is_set():
@@ -235,9 +236,11 @@ class _Sweep:
             except Exception as error:
                 self._collect(group)
                 left = [n for n in group if n not in self.outcomes]
-                if len(group) == 1 and left and not stop.is_set():
-                    text = f"its process died ({str(error).strip().splitlines()[0]})" if str(error) else repr(error)
-                    self.outcomes[left[0]] = Outcome(self.cells[left[0]], "failed", error=text)
+                if (len(group) == 1 or not self.sent) and not stop.is_set():
+                    what = "its process died" if self.sent else "it could not be started"
+                    text = f"{what} ({str(error).strip().splitlines()[0]})" if str(error).strip() else repr(error)
+                    for n in left:
+                        self.outcomes[n] = Outcome(self.cells[n], "failed", error=text)
                 elif left:
                     suspects = [n for n in left if n in self.sent]
                     rest = [n for n in left if n not in self.sent]
