@@ -6,13 +6,15 @@ import argparse
 import json
 import os
 import signal
+import sys
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import nn
 
 from vase import VASE, VASEConfig
-from vase.bench import PARTS, arguments, child, main, parts, peers, scaling
+from vase.bench import PARTS, arguments, child, main, parts, peers, processes, scaling
 from vase.bench.contestants import Gemm, Learner, load_reference, own_bytes, timed_config
 from vase.bench.flops import executed, needed
 from vase.bench.report import Part
@@ -313,6 +315,25 @@ def test_a_process_that_dies_says_what_it_said_and_how_it_ended(tmp_path):
     assert child.run(str(script), {}).failure == "ValueError: no"
     assert "could not be started" in str(child.run("step", {}, python=str(tmp_path / "python")).failure)
     assert child.failure(-signal.SIGKILL, "") == "the process died of SIGKILL"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda worker: worker.tell(1),
+        lambda worker: worker.wait(),
+        lambda worker: worker.process.stdin.write("1\n"),  # said when the pipe is closed
+    ],
+    ids=["tell", "wait", "leave"],
+)
+def test_a_worker_that_dies_is_no_closed_terminal(monkeypatch, ask: Callable[[processes.Worker], None]):
+    dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    monkeypatch.setattr(child, "command", lambda *given: dies)
+    with pytest.raises(OSError, match="a worker ended early: the process died of SIGKILL") as caught:
+        with processes.Worker("smoke") as worker:
+            worker.process.wait()
+            ask(worker)
+    assert not isinstance(caught.value, BrokenPipeError)
 
 
 def test_a_case_of_scaling_says_its_memory(capsys):

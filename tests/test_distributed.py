@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +52,30 @@ class Job:
         try:
             out, err = self.process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            for file in self.folder.glob("pid-*"):
-                os.kill(int(file.read_text()), signal.SIGKILL)
-            self.process.kill()
+            self.end()
             out, err = self.process.communicate()
             pytest.fail(f"the job hangs: {out}\n{err}")
         return self.process.returncode, out, err
 
+    def end(self) -> None:
+        """Kill what still runs."""
+        if self.process.poll() is None:
+            for file in self.folder.glob("pid-*"):
+                with suppress(ProcessLookupError):
+                    os.kill(int(file.read_text()), signal.SIGKILL)
+            self.process.kill()
+
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something to happen while the job runs."""
         deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert self.process.poll() is None, f"the job ended early: {self.wait()}"
-            assert time.monotonic() < deadline, "nothing happened"
-            time.sleep(0.01)
+        try:
+            while not condition():
+                assert self.process.poll() is None, f"the job ended early: {self.wait()}"
+                assert time.monotonic() < deadline, "nothing happened"
+                time.sleep(0.01)
+        except BaseException:
+            self.end()
+            raise
 
     def send(self, rank: int, number: signal.Signals) -> None:
         """Send a signal to one worker."""
@@ -230,7 +241,8 @@ def test_two_workers_live_the_life_of_one_process(tmp_path):
 
 # ---------------------------------------------------------------------------------------------------------------- runs
 
-STREAM = "digits:28*70,glyphs:16*50"
+STREAM = "digits:28*70,glyphs:16*99930"
+"""Too long to end before it is stopped, on whatever machine."""
 RUN = ("train", "--preset=smoke", f"--stream={STREAM}", "--probes=none", "--checkpoint-every=10", "--device=cpu")
 
 
@@ -254,7 +266,9 @@ def test_a_run_of_two_workers_has_everything_once(tmp_path):
 
 
 def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
-    """One worker gets the signal, all stop at the same step; one process with the whole batch then ends the run."""
+    """One worker gets the signal, all stop at the same step; one process with the whole batch then goes on, past the
+    switch, like a process that has been alone all the time.
+    """
     alone, run = tmp_path / "alone", tmp_path / "run"
     job = Job(tmp_path / "two", COMMAND, *RUN, f"--out={run}")
     job.until(lambda: reached(run) >= 10)
@@ -262,16 +276,23 @@ def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
     code, out, _ = job.wait()
     assert code != 0
     stopped = VASE.load(run / "checkpoint").steps
-    assert 10 <= stopped < 120
-    assert f"stopped and saved at step {stopped} of 120. Go on with: vase train --resume --out {run}" in out
-    jobs = [
-        Job(tmp_path / "resumed", COMMAND, "train", "--resume", f"--out={run}", workers=1),
-        Job(tmp_path / "whole", COMMAND, *RUN, f"--out={alone}", workers=1),
-    ]
-    for job in jobs:
-        code, _, err = job.wait()
-        assert code == 0, err
-    ours, theirs = RunDirectory(run).rows(), RunDirectory(alone).rows()
+    assert stopped >= 10
+    assert f"stopped and saved at step {stopped} of 100000. Go on with: vase train --resume --out {run}" in out
+    far = max(120, stopped + 20)
+    jobs = {
+        run: Job(tmp_path / "resumed", COMMAND, "train", "--resume", f"--out={run}", workers=1),
+        alone: Job(tmp_path / "whole", COMMAND, *RUN, f"--out={alone}", workers=1),
+    }
+    try:
+        for folder, job in jobs.items():
+            job.until(lambda folder=folder: reached(folder) >= far)
+            job.send(0, signal.SIGTERM)
+            code, _, err = job.wait()
+            assert code == 130, err
+    finally:
+        for job in jobs.values():
+            job.end()
+    ours, theirs = ([row for row in RunDirectory(folder).rows() if row["step"] <= far] for folder in jobs)
     kept = ("kind", "step", "environment", "is_new", "from", "held", "world")
     assert [[row.get(name) for name in kept] for row in ours] == [[row.get(name) for name in kept] for row in theirs]
     assert [row["environment"] for row in ours if row["kind"] == "switch"] == [0, 1]

@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from rich.console import Console
 from vase.cli import main
 from vase.progress import Pace, SweepDisplay, SweepLines
 from vase.runs import Cell, Event, Outcome, RunSettings, Status, grid, run_many, train
+from vase.runs.engines import engine
 from vase.runs.grid import read_seeds, read_vary, table
 from vase.runs.worker import GO, Reporter, report, work
 
@@ -74,6 +76,7 @@ def test_every_seed_with_every_combination() -> None:
 def test_seeds_and_values_as_people_write_them() -> None:
     assert read_seeds("0-2, 7") == [0, 1, 2, 7]
     assert read_vary(["a.b=1, 2", "c=8,8;16,16"]) == {"a.b": ["1", "2"], "c": ["8,8", "16,16"]}
+    assert read_vary(["c=8,16,32,64;", "d=8,8; 16,16 ;"]) == {"c": ["8,16,32,64"], "d": ["8,8", "16,16"]}
 
 
 @pytest.mark.parametrize(
@@ -83,12 +86,16 @@ def test_seeds_and_values_as_people_write_them() -> None:
         (["--seeds", "4-1"], "4-1 runs backwards; write 1-4"),
         (["--seeds", "0-2,1"], "1 is there twice"),
         (["--vary", "capacity.gamma"], "write field=value,value,..."),
+        (["--vary", "network.channels=;"], "values that hold commas are separated by semicolons"),
         (["--vary", "capacity.gamma=5,5"], "5 is there twice"),
         (["--vary", "capacity.gamma=5", "--vary", "capacity.gamma=7"], "capacity.gamma is varied twice"),
         (["--vary", "capacity.gamma=5", "--set", "capacity.gamma=7"], "both set and varied"),
         (["--vary", "capacity.gama=5"], "did you mean 'capacity.gamma'"),
         (["--vary", "capacity.gamma=5,much"], "capacity.gamma='much'"),
-        (["--vary", "network.hidden=a/b,a b"], "two runs have this directory"),
+        (["--vary", "capacity.gama=5", "--dry-run"], "did you mean 'capacity.gamma'"),
+        (["--vary", "capacity.gamma=5,much", "--dry-run"], "capacity.gamma='much'"),
+        (["--set", "network.hiden=8", "--dry-run"], "did you mean 'network.hidden'"),
+        (["--vary", "network.channels=8,8;8, 8"], "two runs have this directory"),
         (["--jobs", "0"], "jobs=0: must be a whole number of at least 1"),
         (["--address", "somewhere:1"], "processes are of this machine"),
     ],
@@ -124,6 +131,31 @@ def test_a_ray_cluster_that_is_not_there(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"no Ray cluster at '127.0.0.1:\d+' .*start one with ray start --head"):
             run_many(grid(tmp_path / "out", SMALL, [0]), backend="ray", address=address)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "cpus", "words"),
+    [
+        (1, 1, "jobs=1: the Ray cluster has 1 CPU, but needs 2 even for one job.* use the backend processes"),
+        (2, 1, "jobs=2: the Ray cluster has 1 CPUs; ask for fewer, or add machines"),
+    ],
+)
+def test_a_ray_cluster_that_is_too_small(monkeypatch: pytest.MonkeyPatch, jobs: int, cpus: int, words: str) -> None:
+    ray = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: {"CPU": float(cpus)})
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(ValueError, match=words), engine("ray", jobs):
+        pass
+
+
+def test_a_ray_cluster_of_this_machine_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: Any) -> None:
+        raise RuntimeError("no room in /dev/shm")
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
+    words = r"^Ray could not be started on this machine \(no room in /dev/shm\); use the backend processes"
+    with pytest.raises(OSError, match=words), engine("ray", 2):
+        pass
 
 
 def test_the_table() -> None:
@@ -202,16 +234,47 @@ def test_a_process_that_dies_fails_alone(tmp_path: Path, straight: dict[int, byt
     assert no_traces(tmp_path)
 
 
-def _lock_holder(path: Path) -> int | None:
+def _lock_holder(path: Path, locks: Path = Path("/proc/locks")) -> int | None:
     """The process that trains in a directory."""
     if not (path / ".lock").exists():
         return None
-    number = (path / ".lock").stat().st_ino
-    for line in Path("/proc/locks").read_text().splitlines():
+    lock = (path / ".lock").stat()
+    place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+    for line in locks.read_text().splitlines():
         words = line.split()
-        if "FLOCK" in words and words[5].endswith(f":{number}"):
+        if words[1] == "FLOCK" and words[5] == place:
             return int(words[4])
     return None
+
+
+def test_a_lock_on_another_disk_is_somebody_else_s(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    lock, locks = (tmp_path / ".lock").stat(), tmp_path / "locks"
+    disks = [(os.major(lock.st_dev) + 1, os.minor(lock.st_dev)), (os.major(lock.st_dev), os.minor(lock.st_dev))]
+    lines = [
+        f"{n}: FLOCK  ADVISORY  WRITE {70 + n} {major:02x}:{minor:02x}:{lock.st_ino} 0 EOF\n"
+        for n, (major, minor) in enumerate(disks)
+    ]
+    locks.write_text(lines[0])
+    assert _lock_holder(tmp_path, locks) is None
+    locks.write_text("".join(lines))
+    assert _lock_holder(tmp_path, locks) == 71
+
+
+def test_a_backend_that_takes_no_run_fails_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+
+    def lost(tasks: object) -> None:
+        calls.append(tasks)
+        if len(calls) > 3:
+            pytest.fail("it is tried for ever")
+        raise ConnectionError("the cluster is gone")
+
+    monkeypatch.setattr("vase.runs.many.Parallel", lambda **options: lost)
+    outcomes = run_many(grid(tmp_path / "out", SMALL, [0, 1]))
+    assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
+    assert {outcome.error for outcome in outcomes} == {"it could not be started (the cluster is gone)"}
+    assert no_traces(tmp_path / "out")
 
 
 def test_ctrl_c_saves_what_is_under_way_and_says_how_to_go_on(tmp_path: Path) -> None:
