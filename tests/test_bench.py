@@ -329,10 +329,10 @@ def test_a_process_that_dies_says_what_it_said_and_how_it_ended(tmp_path):
 def test_a_worker_that_dies_is_no_closed_terminal(monkeypatch, ask: Callable[[processes.Worker], None]):
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     monkeypatch.setattr(child, "command", lambda *given: dies)
-    with pytest.raises(OSError, match="a worker ended early: the process died of SIGKILL") as caught:
-        with processes.Worker("smoke") as worker:
-            worker.process.wait()
-            ask(worker)
+    worker = processes.Worker("smoke")
+    worker.process.wait()
+    with pytest.raises(OSError, match="a worker ended early: the process died of SIGKILL") as caught, worker:
+        ask(worker)
     assert not isinstance(caught.value, BrokenPipeError)
 
 

@@ -53,6 +53,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("data fetch", ["mnist, fashion, digits, glyphs", "example: vase data fetch"]),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
+        ("sweep", ["semicolons separate values that hold commas, and end a single one"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],

@@ -277,7 +277,7 @@ def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
     assert code != 0
     stopped = VASE.load(run / "checkpoint").steps
     assert stopped >= 10
-    assert f"stopped and saved at step {stopped} of 100000. Go on with: vase train --resume --out {run}" in out
+    assert f"stopped and saved at step {stopped:,} of 100,000. Go on with: vase train --resume --out {run}" in out
     far = max(120, stopped + 20)
     jobs = {
         run: Job(tmp_path / "resumed", COMMAND, "train", "--resume", f"--out={run}", workers=1),

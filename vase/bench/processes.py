@@ -60,7 +60,9 @@ class Worker:
 
     def _ended(self) -> OSError:
         how = child.failure(self.process.wait(), "") or "without a word"
-        return OSError(f"a worker ended early: {how}; what it said is above. Free memory, or leave this part out with --only.")
+        return OSError(
+            f"a worker ended early: {how}; what it said is above. Free memory, or leave this part out with --only."
+        )
 
 
 def rate(workers: list[Worker], steps: int) -> float:

@@ -59,7 +59,7 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Varied fields as people write them; values that hold commas are separated by semicolons, a single one ends in one.
+    """Varied fields as people write them; semicolons separate values that hold commas, and end a single one.
 
     >>> read_vary(["capacity.gamma=5,7", "network.channels=32,32;64,64"])
     {'capacity.gamma': ['5', '7'], 'network.channels': ['32,32', '64,64']}
