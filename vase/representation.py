@@ -267,6 +267,8 @@ class Representation:
         """
         c = self._c.mask
         protect = c.protect_only and self._c.environments.enabled
+        if protect and all(e.index == index for e in self._memory):  # nobody to protect
+            return torch.ones_like(mask)
         maskable = used_by_others(self._memory, index, self._n) if protect else torch.ones(self._n) > 0
         return update_mask(mask, alpha, c.low, c.high, maskable, min(c.minimum, self._n))
 

@@ -23,7 +23,7 @@ def _sum_pixels(values: Images) -> Float[Tensor, "B"]:
 
 def _x_log_x(x: Images) -> Images:
     """x log x, zero at zero; `torch.xlogy` is the same, computed one number at a time."""
-    return x * x.clamp_min(torch.finfo(x.dtype).tiny).log()
+    return x.clamp_min(torch.finfo(x.dtype).tiny).log_().mul_(x)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Bernoulli:
 
     def floor(self, x: Images) -> Float[Tensor, "B"]:
         """The smallest −log p(x|·) that any decoder can reach: the entropy of grey pixels."""
-        return -_sum_pixels(_x_log_x(x) + _x_log_x(1 - x))
+        return -_sum_pixels(_x_log_x(x).add_(_x_log_x(1 - x)))
 
     def divergence(self, old: Images, new: Images) -> Float[Tensor, "B"]:
         """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
