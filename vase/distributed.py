@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import re
 import signal
 import sys
@@ -199,12 +198,11 @@ def _leave() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error in a form that another process can raise."""
-    try:
-        pickle.loads(pickle.dumps(error))
-        return error
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
+    """The error in a form that any other process can raise: of its built-in kind, with its message."""
+    for kind in (FileExistsError, FileNotFoundError, OSError, ValueError, TypeError, ModuleNotFoundError):
+        if isinstance(error, kind):
+            return kind(str(error))
+    return OSError(f"{type(error).__name__}: {error}")
 
 
 def _reason(error: BaseException) -> str:
