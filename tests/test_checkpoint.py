@@ -179,10 +179,10 @@ class TestRefusedToRead:
             read(tmp_path, KIND)
 
     def test_other_version(self, saved, monkeypatch):
-        monkeypatch.setattr(checkpoint, "VERSION", 2)
+        monkeypatch.setattr(checkpoint, "VERSION", 3)
         with pytest.raises(
             CheckpointError,
-            match=r"format version 1, this program reads version 2; open it with the release that wrote it",
+            match=r"format version 2, this program reads version 3; open it with the release that wrote it",
         ):
             read(saved, KIND)
 

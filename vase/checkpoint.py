@@ -18,7 +18,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-VERSION = 1
+VERSION = 2
 MANIFEST = "state.json"
 OWN = re.compile(r"\w+-[0-9a-f]{16}\.safetensors")
 """Names of the tensor files that `write` makes."""
