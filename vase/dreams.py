@@ -14,9 +14,7 @@ from torch import Tensor
 
 from vase.core.likelihood import Images, Likelihood
 from vase.networks import Networks
-
-CHUNK = 256
-"""Dreams that pass through the snapshot at once."""
+from vase.representation import CHUNK
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from torch import Tensor
 from vase.config import DreamConfig
 from vase.core.atypicality import kl_of_moments, moments
 
+TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
+"""Numbers that a learnt batch has and a held one lacks, by the names of `Step`."""
 _TERMS = 5
 
 
@@ -39,7 +41,7 @@ class Facts:
     """One batch as the learner judges it."""
 
     numbers: dict[str, float]
-    """The loss and its terms, by the names of `Step`."""
+    """TERMS with their values."""
     alpha: Float[Tensor, "N"]
     """α (Eq. 4)."""
     candidate: int
@@ -56,13 +58,6 @@ class Facts:
         terms, kl, statistics, votes = host
         nll, deviance, encoder, decoder, classifier = terms.tolist()
         loss = nll + float(added) + weights.encoder_weight * encoder + weights.decoder_weight * decoder + classifier
-        numbers = {
-            "loss": loss,
-            "reconstruction": nll,
-            "deviance": deviance,
-            "kl": float(kl.sum()),
-            "dream_encoder": encoder,
-            "dream_decoder": decoder,
-            "classifier": classifier,
-        }
+        values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
+        numbers = dict(zip(TERMS, values, strict=True))
         return cls(numbers, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax()))

@@ -26,13 +26,11 @@ from vase.core.likelihood import Images
 from vase.core.usage import bearable_noise, close_gates
 from vase.distributed import crew
 from vase.dreams import Dreams, dream
-from vase.facts import Facts, kl_in, pack
+from vase.facts import TERMS, Facts, kl_in, pack
 from vase.networks import Networks
 from vase.records import Step
-from vase.representation import CHUNK, TELLING, Representation
+from vase.representation import TELLING, Representation
 
-TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
-"""Numbers that a learnt batch has and a held one lacks."""
 FOLLOW = 5
 """Steps between two updates of the slow weights."""
 RECENT = 4
@@ -423,12 +421,9 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         env = self._memory[self._current]
         _, mean, _ = self._nets.encode(x)
         active = env.active.to(self._device)
-
-        def decode(z: Float[Tensor, "B N"]) -> Images:
-            s = self._label(env.index, CHUNK)
-            return torch.cat([self._nets.decode(part * active, s[: len(part)]) for part in z.split(CHUNK)])
-
-        return bearable_noise(decode, mean, self._p, env.active).cpu()
+        return bearable_noise(
+            lambda z: self._decode(self._nets, z * active, env.index), mean, self._p, env.active
+        ).cpu()
 
     # ---------------------------------------------------------------- saving
 

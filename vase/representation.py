@@ -233,8 +233,7 @@ class Representation:
         z = self._sample(
             env.active.to(self._device), mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device)
         )
-        y = torch.cat([nets.decode(part, self._label(env.index, len(part))) for part in z.split(CHUNK)])
-        loss = self._p.nll(y, x)
+        loss = self._p.nll(self._decode(nets, z, env.index), x)
         if self._c.environments.loss == "deviance":
             loss = loss - self._p.floor(x)
         return Evidence(float(loss.mean()), atypicality(mean, log_var).cpu() if len(x) >= TELLING else env.calm)
@@ -245,11 +244,14 @@ class Representation:
         h, mean, log_var = (torch.cat(column) for column in zip(*parts, strict=True))
         return h, mean, log_var
 
+    @torch.no_grad()
+    def _decode(self, nets: Networks, z: Float[Tensor, "B N"], s: int) -> Images:
+        return torch.cat([nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
+
     def _mean(self, z: Float[Tensor, "B N"], s: int) -> Images:
         if self._gates:
             z = z * self._memory[s].active.to(self._device)
-        y = torch.cat([self._nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
-        return self._p.mean(y).clamp(0, 1)
+        return self._p.mean(self._decode(self._nets, z, s)).clamp(0, 1)
 
     def _sample(self, active: Tensor, mean: Tensor, log_var: Tensor, noise: Tensor) -> Float[Tensor, "B N"]:
         """z^s of Eq. 2; with gates, z^s = a^s ⊙ z of Eq. 1: what the decoder of the environment sees."""
