@@ -31,8 +31,6 @@ from vase.networks import Networks
 from vase.records import Step
 from vase.representation import TELLING, Representation
 
-FOLLOW = 5
-"""Steps between two updates of the slow weights."""
 RECENT = 4
 """Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
 
@@ -403,13 +401,10 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         return dream(snapshot, self._p, s.to(self._device), noise.to(self._device), gate)
 
     def _follow(self) -> None:
-        """Slow weights: an average of the live ones over the last steps, brought up to date now and then."""
-        decay = self._c.environments.slow_decay
-        if decay > 0 and self._step % FOLLOW:
-            return
+        """Slow weights: an average of the live ones over the last steps."""
         if self._pairs is None:
             self._pairs = list(self._slow.parameters()), list(self._nets.parameters())
-        torch._foreach_lerp_(*self._pairs, 1 - decay**FOLLOW)
+        torch._foreach_lerp_(*self._pairs, 1 - self._c.environments.slow_decay)
 
     # ---------------------------------------------------------------- pieces
 
