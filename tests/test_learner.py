@@ -250,6 +250,29 @@ def test_spare_latents_are_reseeded_and_no_past_output_changes():
     assert np.array_equal(model.decode(z, environment=0), before)
 
 
+def test_a_world_is_recognised_although_the_classifier_names_another(two_worlds, monkeypatch):
+    model, _ = two_worlds
+    batch = next(iter(stream("digits:28", seed=5))).images
+    assert (model.environment, len(model.environments)) == (1, 2)
+    monkeypatch.setattr(model._nets, "classify", lambda h, count: torch.eye(count)[1].repeat(len(h), 1))
+    found = model.infer_environment(batch)
+    assert found.probabilities.argmax() == 1
+    assert found.environment == 0
+    assert found.reasons[-1] == "the batch fits environment 0"
+    assert "environment 1" in found.reasons[0]
+
+
+@pytest.mark.parametrize("off", ["mask.enabled", "dreaming.enabled", "dreaming.gates"])
+def test_without_mask_or_dreams_there_are_no_gates_and_no_fresh_weights(off):
+    model = VASE(SMOKE.with_values({off: False}), seed=0)
+    learn(model, stream("digits:28"))
+    model._leave()
+    weights = model._nets.from_latents.weight.clone()
+    model._be_born(torch.zeros(10))
+    assert model._memory[0].gate.all()
+    assert torch.equal(model._nets.from_latents.weight, weights)
+
+
 def test_twelve_environments_and_the_first_seven_stay_bit_identical():
     model = VASE(SMOKE, seed=0)
     learn(model, stream("digits:28", steps=25))

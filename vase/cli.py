@@ -17,6 +17,7 @@ import vase
 from vase import bench
 from vase.demo import STEPS, demo, demo_settings
 from vase.distributed import only_first_speaks
+from vase.experiments import command as experiment
 from vase.machine import keep_memory
 from vase.progress import TensorBoard, Watcher, sweep_watcher, watcher
 from vase.runs import Event, RunDirectory, RunSettings, describe, grid, run_many, summary, train
@@ -189,6 +190,9 @@ def _parser() -> argparse.ArgumentParser:
     found.add_argument("--json", action="store_true", help="all numbers, as JSON")
     text = "Measure how fast the learner is on this machine, against a bare VAE, a plain reference and other libraries."
     bench.arguments(_command(commands, "bench", bench.main, text, "vase bench --quick"))
+    experiment.arguments(
+        commands.add_parser("experiment", help="the paper's experiments: run them, print tables, draw figures")
+    )
     return parser
 
 
@@ -267,6 +271,9 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--probes", choices=("periodic", "online", "none"), help="what is measured beside (default: periodic)"
+    )
+    parser.add_argument(
+        "--measures", action="store_const", const=True, help="measure disentanglement at the end of every stage, too"
     )
     parser.add_argument("--probe-every", type=int, metavar="N", help="steps between two scores (default: laptop 250)")
     parser.add_argument(

@@ -292,7 +292,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         env = self._memory[index]
         if self._gates:
             spare = self._recruit(decoder_std=0.0)
-            env.gate = env.used | spare if self._c.recruiting.reseed else env.used.clone()
+            env.gate = env.used | spare
             env.mask = env.mask | env.gate
         self._enter(index)
 
@@ -331,10 +331,15 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             self._sync()
 
     def _recruit(self, *, decoder_std: float) -> Bool[Tensor, "N"]:
-        """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity)."""
+        """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity).
+
+        Only behind gates: without them the past would see the fresh weights.
+        """
         spare = ~used_by_others(self._memory, -1, self._n)
+        if not (self._gates and self._c.recruiting.reseed):
+            return torch.zeros_like(spare)
         latents = spare.nonzero().flatten().tolist()
-        if self._c.recruiting.reseed and latents:
+        if latents:
             self._nets.reseed(latents, self._generator, decoder_std=decoder_std)
             self._forget_moments(latents)
             self._slow.load_state_dict(self._nets.state_dict())  # the same fresh weights

@@ -36,7 +36,8 @@ class Representation:
             raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
         self._c = config
         self._device = _device(device)
-        self._gates = config.dreaming.enabled and config.dreaming.gates
+        # z^s = a^s ⊙ z (Eq. 1) needs a mask, and dreams under it.
+        self._gates = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
         self._n = config.network.latents
         self._p = likelihood(config.network.likelihood, config.network.gaussian_std)
         self._generator = torch.Generator().manual_seed(seed)
@@ -207,15 +208,16 @@ class Representation:
     def _verdict(self, x: Images, *judges: Networks) -> tuple[int | None, tuple[str, ...]]:
         """The environment of a batch, None for a new one, with the reasons (Alg. 1).
 
-        The classifier's candidate is tested first, then the current environment, before anything new is declared. A
-        batch fits an environment if one of the judges finds that it does.
+        The classifier's candidate is tested first, then the current environment, then the others by falling
+        probability: new is what fits none. A batch fits an environment if one of the judges finds that it does.
         """
         if not self._c.environments.enabled:
             return 0, ("environments are not inferred (S is off)",)
         encoded = [self._encode(nets, x) for nets in judges]
-        candidate = int(judges[0].classify(encoded[0][0], len(self._memory)).softmax(1).mean(0).argmax())
+        q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1).mean(0)
+        candidate, *others = (int(s) for s in q.argsort(descending=True, stable=True))
         reasons: tuple[str, ...] = ()
-        for s in dict.fromkeys((candidate, self._current)):
+        for s in dict.fromkeys((candidate, self._current, *others)):
             env = self._memory[s]
             found: tuple[str, ...] = ()
             for nets, (_, mean, log_var) in zip(judges, encoded, strict=True):
@@ -223,7 +225,8 @@ class Representation:
                 found = objections(env, evidence, self._c.environments, self._c.mask)
                 if not found:
                     return s, (*reasons, f"the batch fits environment {s}")
-            reasons += found
+            if s in (candidate, self._current):
+                reasons += found
         return None, reasons
 
     @torch.no_grad()

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from vase.report.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.report.latents import draw_latent_use, state_legend
-from vase.report.pictures import Images, draw_traversals, order_latents, position_latents
+from vase.report.pictures import Images, draw_traversals, order_latents, position_latents, traversal_of
 from vase.report.record import Record, title
 from vase.report.style import new_figure, styled, world_colour
 
@@ -64,7 +64,7 @@ def _draw_result(figure: SubFigure, model: VASE, record: Record, images_by_envir
         axis.set_axis_off()
     for axis, s in zip(axes.flat, environments, strict=False):
         seed = images_by_environment[s][:1]
-        draw_traversals(axis, model, s, seed, latents, header=False, points=9, colour=colours.get(s))
+        draw_traversals(axis, [traversal_of(model, s, seed, latents, colour=colours.get(s))], header=False)
         axis.set_title(f"{s}  {names.get(s, 'environment')}", weight="normal", size=9)
         axis.set_anchor("N")
 

@@ -46,6 +46,8 @@ class RunSettings:
     """'online' is the paper's appendix to the letter, 'periodic' a cheaper form, 'none' switches probes off."""
     probe_every: int = 250
     """Steps between two scores of the probes."""
+    measures: bool = False
+    """Measure disentanglement, reconstruction and dreams of every world met so far at the end of each stage."""
     checkpoint_every: int = 500
     """Steps between two checkpoints."""
     rows_every: int = 10

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from vase.learner import VASE
 from vase.probes import ProbeSuite
 from vase.records import Step
 from vase.runs.directory import BEGINNING, LEARNER, Row, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.runs.measuring import measure_world
 from vase.runs.positions import moves, position_latents
 from vase.runs.process import interruptible, threads
 from vase.runs.settings import Plan, RunSettings, make_plan
@@ -298,6 +299,8 @@ class _Training:
             self._write(row)
         if step == len(schedule) or schedule.stage_of(step) != stage:
             self._write({"kind": "stage", **place, **self._stage(world)})
+            for row in self._measures(stage) if settings.measures else []:
+                self._write({"kind": "measures", **place, **row})
         if step == len(schedule):
             self._write({"kind": "end", "step": step, **self._end()})
         self._event("step", step, result=result)
@@ -329,6 +332,14 @@ class _Training:
         if moves(self.plan.worlds[world][1]):
             row["position"] = self._position(world)
         return row
+
+    def _measures(self, stage: int) -> Iterator[Row]:
+        """What the learner knows of every world met so far."""
+        met = [met.environment.name for met in self.plan.schedule.stages[: stage + 1]]
+        for number, (world, (_, test)) in enumerate(self.plan.worlds.items()):
+            if world in met:
+                rng = np.random.default_rng([self.plan.settings.seed, number, stage, 20_181_203])
+                yield {"world": world, **measure_world(self.model, test, rng)}
 
     def _end(self) -> Row:
         """The state at the end of the run, with the position latents of the first world that moves."""

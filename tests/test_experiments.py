@@ -1,0 +1,312 @@
+"""Experiments: what is run, what is kept of it, and what is read from it."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from vase import cli
+from vase.config import preset as configuration
+from vase.experiments import EXPERIMENTS, Condition, Experiment, Result, Results, ablation, jobs_of, results_of
+from vase.experiments.analysis import change, detection, disentanglement, measure_of, quality, sharing
+from vase.experiments.command import missing
+from vase.experiments.tables import Spread, Table
+from vase.runs import RunSettings
+
+STREAM = "digits:28,glyphs:16,digits:28"
+OFF = {"environments.enabled": "no", "dreaming.enabled": "no", "mask.enabled": "no"}
+
+
+def _counts(results: Results) -> Table:
+    rows = tuple((c.name, len(results.of(c.name))) for c in results.experiment.conditions)
+    return Table("Counts", ("condition", "runs"), rows)
+
+
+SMALL = Experiment(
+    name="small",
+    title="two conditions on a stream of stand-ins",
+    stream=STREAM,
+    steps={"smoke": 60},
+    conditions=(Condition("all", seeds=(0, 1), shown=True), Condition("none", OFF, seeds=(0,))),
+    tables={"counts": _counts, "detection": detection, "sharing": sharing, "quality": quality, "dis": disentanglement},
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """The small experiment, run once through the command line: its folder with results/ and runs/."""
+    folder = tmp_path_factory.mktemp("study")
+    patch = pytest.MonkeyPatch()
+    patch.setitem(EXPERIMENTS, "small", SMALL)
+    patch.chdir(folder)
+    assert cli.main(["experiment", "run", "small", "--preset", "smoke", "--jobs", "1", "--quiet"]) == 0
+    yield folder
+    patch.undo()
+
+
+@pytest.fixture
+def results(study):
+    return results_of(SMALL, "smoke", study / "results")
+
+
+class TestRun:
+    def test_one_file_per_run_and_pictures_of_the_shown_one(self, study):
+        names = sorted(path.name for path in (study / "results/small/smoke").iterdir())
+        assert names == ["all-0.json", "all-0.npz", "all-1.json", "none-0.json"]
+
+    def test_a_file_holds_what_a_reader_needs(self, results):
+        content = results.of("none")[0].content
+        assert content["command"] == "vase experiment run small --preset smoke --only none --seeds 0"
+        assert content["settings"]["overrides"] == OFF
+        assert content["config"]["mask"]["enabled"] is False
+        assert {"python", "torch", "vase"} <= content["versions"].keys()
+        assert content["seconds"] > 0
+        assert content["summary"]["complete"]
+
+    def test_step_rows_of_the_first_seed_only(self, results):
+        first, second = results.of("all")
+        assert len(first.of("step")) == 18
+        assert not second.of("step")
+        assert len(first.of("probe")) == len(second.of("probe")) > 0
+
+    def test_rows_are_those_of_the_run(self, study, results):
+        text = (study / "runs/experiments/small/smoke/all-0/rows.jsonl").read_text()
+        assert results.of("all")[0].rows == [json.loads(line) for line in text.splitlines()]
+
+    def test_every_world_met_is_measured_at_the_end_of_each_stage(self, results):
+        found = [(row["stage"], row["world"]) for row in results.of("all")[0].of("measures")]
+        pairs = [(stage, world) for stage in (1, 2) for world in ("digits:28", "glyphs:16")]
+        assert found == [(0, "digits:28"), *pairs]
+
+    def test_given_again_it_trains_nothing(self, study, capsys):
+        before = (study / "results/small/smoke/all-1.json").stat().st_mtime_ns
+        assert cli.main(["experiment", "run", "small", "--preset", "smoke", "--quiet"]) == 0
+        assert "3 of 3 runs are finished" in capsys.readouterr().out
+        assert (study / "results/small/smoke/all-1.json").stat().st_mtime_ns == before
+
+    def test_a_lost_result_is_kept_again_from_its_run(self, study):
+        path = study / "results/small/smoke/none-0.json"
+        before = path.read_bytes()
+        path.unlink()
+        assert cli.main(["experiment", "run", "small", "--preset", "smoke", "--quiet"]) == 0
+        assert path.read_bytes() == before
+
+    def test_a_dry_run_lists_what_is_to_do(self, study, capsys):
+        words = ["experiment", "run", "small", "--preset", "smoke", "--seeds", "0-1", "--only", "none", "--dry-run"]
+        assert cli.main(words) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split(": ")[1] for line in lines] == ["finished", "to do"]
+
+    def test_a_result_of_other_settings_is_an_error(self, study):
+        longer = dataclasses.replace(SMALL, steps={"smoke": 61})
+        with pytest.raises(ValueError, match="all-0.json was made with another steps"):
+            missing(jobs_of(longer, "smoke", study / "results", study / "runs"))
+
+
+class TestCommand:
+    def test_list_counts_what_is_finished(self, study, capsys):
+        assert cli.main(["experiment", "list", "--preset", "smoke"]) == 0
+        text = capsys.readouterr().out
+        assert "small: two conditions" in text
+        assert "3 of 3 runs finished" in text
+        assert "ablation: " in text
+
+    def test_table_prints_the_main_one(self, study, capsys):
+        assert cli.main(["experiment", "table", "small", "--preset", "smoke", "--format", "csv"]) == 0
+        assert capsys.readouterr().out.splitlines() == ["condition,runs", "all,2", "none,1"]
+
+    @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])
+    def test_all_tables_in_every_format(self, study, capsys, form):
+        words = ["experiment", "table", "small", "all", "--preset", "smoke", "--format", form]
+        assert cli.main(words) == 0
+        assert "nan" not in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["table", "nothing"], "no experiment 'nothing'; there are ablation, "),
+            (["table", "small", "tab"], "small has no table 'tab'; it has counts, detection"),
+            (["figure", "small", "fig"], "small has no figure 'fig'; it has none"),
+            (["table", "small", "--preset", "paper"], "holds no result: stand in a clone"),
+            (["run", "small", "--only", "some"], "small has no condition 'some'; it has all, none"),
+            (["run", "small", "--seeds", "x"], "--seeds x: write whole numbers"),
+            (["run", "small", "--preset", "big"], "big"),
+        ],
+    )
+    def test_errors_name_the_remedy(self, study, capsys, words, message):
+        assert cli.main(["experiment", *words]) == 2
+        assert message in capsys.readouterr().err
+
+    def test_a_damaged_result_is_named(self, study, tmp_path, capsys):
+        path = tmp_path / "small/smoke/all-0.json"
+        path.parent.mkdir(parents=True)
+        path.write_text("{")
+        words = ["experiment", "table", "small", "detection", "--preset", "smoke", "--results", str(tmp_path)]
+        assert cli.main(words) == 2
+        assert "all-0.json is damaged" in capsys.readouterr().err
+
+
+class TestOrder:
+    def test_seed_by_seed_so_that_a_cut_study_has_every_condition(self):
+        jobs = jobs_of(SMALL, "smoke", "results", "runs")
+        assert [job.name for job in jobs] == ["all-0", "none-0", "all-1"]
+
+    def test_other_seeds_than_its_own(self):
+        jobs = jobs_of(SMALL, "smoke", "results", "runs", only=["none"], seeds=[7, 8])
+        assert [job.name for job in jobs] == ["none-7", "none-8"]
+
+
+# ------------------------------------------------------------------------------------------ the experiments themselves
+
+
+@pytest.mark.parametrize("name", ["ablation", "three-stage", "five-datasets", "sensitivity"])
+@pytest.mark.parametrize("preset", ["laptop", "paper", "smoke"])
+def test_every_condition_is_a_valid_configuration(name, preset):
+    for job in jobs_of(EXPERIMENTS[name], preset, "results", "runs", seeds=[0]):
+        assert RunSettings.from_dict(job.settings.to_dict()).measures
+        configuration(preset, (1, 64, 64)).with_values(dict(job.settings.overrides))
+
+
+def test_the_sixteen_conditions_switch_what_their_letters_say():
+    found = {c.name: c.overrides for c in EXPERIMENTS["ablation"].conditions}
+    assert len(found) == 16
+    assert found["entangled-SD"] == {
+        "environments.enabled": "yes",
+        "dreaming.enabled": "yes",
+        "mask.enabled": "no",
+        "capacity.objective": "elbo",
+    }
+    assert found["disentangled-none"] == OFF
+    assert "capacity.objective" not in found["disentangled-A"]
+
+
+def _probe(world, step, value, kind="accuracy"):
+    probe = "identity" if kind == "accuracy" else "position"
+    return {"kind": "probe", "step": step, "world": world, "probe": probe, "mode": "periodic", kind: value}
+
+
+def _hand_made(folder, condition, seed, accuracies, errors):
+    """A run of 10 steps per stage: moving Fashion scored at 10 and 30, MNIST at 20 and 30."""
+    rows = [
+        _probe("moving-fashion", 10, accuracies[0]),
+        _probe("moving-fashion", 30, accuracies[1]),
+        _probe("mnist", 20, accuracies[2]),
+        _probe("mnist", 30, accuracies[3]),
+        _probe("moving-fashion", 10, errors[0], "mse"),
+        _probe("moving-fashion", 30, errors[1], "mse"),
+        _probe("moving-mnist", 30, errors[2], "mse"),
+    ]
+    stages = [["moving-fashion", 10], ["mnist", 10], ["moving-mnist", 10]]
+    content = {
+        "stages": stages,
+        "config": {"mask": {"threshold": 0.6}},
+        "summary": {"probes": ["periodic"]},
+        "rows": rows,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{condition}-{seed}.json").write_text(json.dumps(content))
+
+
+class TestTable1:
+    @pytest.fixture
+    def results(self, tmp_path):
+        folder = tmp_path / "ablation" / "laptop"
+        _hand_made(folder, "disentangled-SDA", 0, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+        _hand_made(folder, "disentangled-SDA", 1, (0.9, 0.9, 0.6, 0.6), (2e-4, 2e-4, 2e-4))
+        _hand_made(folder, "disentangled-SD", 0, (0.8, 0.6, 0.6, 0.4), (2e-4, 9e-4, 6e-4))
+        _hand_made(folder, "disentangled-SD", 1, (0.8, 0.6, 0.6, 0.3), (2e-4, 7e-4, 6e-4))
+        return results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)
+
+    def test_eight_columns_by_hand(self, results):
+        row = next(row for row in ablation.table1(results).rows if row[:2] == ("disentangled", "SDA (VASE)"))
+        assert row[2] == 2
+        highest, paper, changed, *_ = row[3:]
+        assert highest.values == pytest.approx((70.0, 75.0))
+        assert paper == "88.6 ± 0.4"
+        assert changed.values == pytest.approx((-5.0, 0.0))
+        assert row[7].values == pytest.approx((4.0, 2.0))
+        assert row[9].values == pytest.approx((2.0, 0.0))
+        assert (row[8], row[10]) == ("3.2 ± 0.03", "3.0 ± 0.2")
+
+    def test_all_sixteen_rows_also_those_without_runs(self, results):
+        rows = ablation.table1(results).rows
+        assert len(rows) == 16
+        assert sum(row[2] == 0 for row in rows) == 14
+        assert all(isinstance(row[3], Spread) for row in rows)
+
+    def test_labels(self, results):
+        names = {row[:2] for row in ablation.table1(results).rows}
+        assert ("disentangled", "– (CCI-VAE)") in names
+        assert ("entangled", "SD (stand-in for lifelong generative modelling)") in names
+
+    def test_ranking_puts_the_least_forgetful_first_with_its_lead(self, results):
+        rows = [row for row in ablation.ranking(results).rows if row[0] == "ID change (%)"]
+        assert [row[2] for row in rows] == ["disentangled-SDA", "disentangled-SD"]
+        # changes −5, 0 and −20, −25: means 20 apart, errors 2.5 and 2.5
+        assert rows[1][-1] == f"{20 / math.hypot(2.5, 2.5):.1f}"
+        errors = [row for row in ablation.ranking(results).rows if row[0].startswith("position")]
+        assert [row[2] for row in errors] == ["disentangled-SDA", "disentangled-SD"]
+
+    def test_change_is_none_where_nothing_was_measured(self, results):
+        assert change(results.of("disentangled-SDA"), "accuracy", ("moving-mnist",)) == [None, None]
+
+
+def _announce(step, environment, new, came_from):
+    return {
+        "kind": "switch", "step": step, "environment": environment, "is_new": new, "from": came_from,
+    }  # fmt: skip
+
+
+class TestReadings:
+    def content(self, rows, summary=None):
+        base = {"environments": 2, "worlds": 2, "delays": [4, 6], "false_alarms": 0, "missed": [], "probes": []}
+        return {
+            "stages": [["a", 10], ["b", 10], ["a", 10]],
+            "config": {"mask": {"threshold": 0.6}},
+            "summary": {**base, **(summary or {})},
+            "rows": rows,
+        }
+
+    def results(self, folder, *contents):
+        conditions = (Condition("one", seeds=tuple(range(len(contents)))),)
+        experiment = dataclasses.replace(SMALL, conditions=conditions)
+        path = folder / "small" / "laptop"
+        path.mkdir(parents=True)
+        for seed, content in enumerate(contents):
+            (path / f"one-{seed}.json").write_text(json.dumps(content))
+        return results_of(experiment, "laptop", folder)
+
+    def test_returns_are_counted(self, tmp_path):
+        back = [_announce(11, 1, True, 0), _announce(21, 0, False, 1), {"kind": "end", "step": 30}]
+        lost = [_announce(11, 1, True, 0), _announce(21, 2, True, 1), {"kind": "end", "step": 30}]
+        results = self.results(tmp_path, self.content(back), self.content(lost, {"environments": 3, "false_alarms": 1}))
+        (row,) = detection(results).rows
+        named = dict(zip(detection(results).columns, row, strict=True))
+        assert named["returns"] == "1 of 2"
+        assert named["exact"] == 1
+        assert named["false alarms"] == 1
+        assert named["delay (batches)"].values == (4, 6, 4, 6)
+
+    def test_latents_that_mean_the_same(self, tmp_path):
+        def measured(world, x):
+            return {"kind": "measures", "step": 30, "world": world, "information": {"x": x, "label": [1.0, 0.0]}}
+
+        same = [measured("a", [0.0, 1.0]), measured("b", [0.0, 0.5])]
+        other = [measured("a", [0.0, 1.0]), measured("b", [1.0, 0.0])]
+        results = self.results(tmp_path, self.content(same), self.content(other))
+        row = next(row for row in sharing(results).rows if row[2] == "x")
+        assert row[1] == "a and b"
+        assert row[3] == "1 of 2"
+        assert row[4].values == pytest.approx((1.0, 0.0))
+
+    def test_measures_by_name(self):
+        row = {"mig": 0.1, "sap": 0.2, "factor_vae": None, "dci": {"disentanglement": 0.3}}
+        assert measure_of(row, "MIG") == 0.1
+        assert measure_of(row, "DCI disentanglement") == 0.3
+        assert measure_of(row, "FactorVAE") is None
+
+    def test_an_album_that_was_not_kept(self, tmp_path):
+        results = self.results(tmp_path, self.content([]))
+        with pytest.raises(FileNotFoundError):
+            _ = Result(results.of("one")[0].path).album

@@ -1,0 +1,232 @@
+"""Numbers of finished runs, from their rows: what was learnt, forgotten, noticed, shared and drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any
+
+from vase.experiments.study import Condition, Result, Results
+from vase.experiments.tables import Entry, Spread, Table, spread
+from vase.measures import alignment
+from vase.probes import Metric, forgetting, maximum
+from vase.report.record import title
+
+ON, OFF = "yes", "no"
+SWITCHES = {"S": "environments.enabled", "D": "dreaming.enabled", "A": "mask.enabled"}
+"""What each letter of the paper's ablation switches."""
+LETTERS = ("none", "S", "D", "A", "SA", "DA", "SD", "SDA")
+"""Rows of Table 1, in its order; "none" is its "-"."""
+ENTANGLED = {"capacity.objective": "elbo"}
+"""The standard VAE loss, β = 1."""
+NAMES = {
+    "disentangled-none": "– (CCI-VAE)",
+    "entangled-none": "– (VAE)",
+    "disentangled-SDA": "SDA (VASE)",
+    "entangled-SD": "SD (stand-in for lifelong generative modelling)",
+}
+"""What readers call some conditions."""
+
+
+def ablations(seeds: Mapping[str, tuple[int, ...]], shown: Iterable[str] = ()) -> tuple[Condition, ...]:
+    """The sixteen conditions of Table 1: {–, S, D, A, SA, DA, SD, SDA} × {disentangled, entangled}."""
+    return tuple(
+        Condition(
+            f"{half}-{letters}",
+            {
+                **{field: ON if letter in letters else OFF for letter, field in SWITCHES.items()},
+                **(ENTANGLED if half == "entangled" else {}),
+            },
+            seeds[half],
+            f"{half}-{letters}" in shown,
+        )
+        for half in seeds
+        for letters in LETTERS
+    )
+
+
+def readable(condition: str) -> str:
+    """The name of a condition for readers."""
+    return NAMES.get(condition, condition.split("-", 1)[-1].replace("none", "–"))
+
+
+def best(runs: list[Result], metric: Metric, worlds: Iterable[str] | None = None) -> list[float | None]:
+    """Per seed: the best score of each world while it was trained on, averaged over worlds ("Max", "Min")."""
+    return [_number(maximum(r.rows, r.record.stages, metric, worlds).mean) for r in runs]
+
+
+def change(runs: list[Result], metric: Metric, worlds: Iterable[str] | None = None) -> list[float | None]:
+    """Per seed: worst score after a world minus best score during it, averaged over worlds ("Change")."""
+    return [_number(forgetting(r.rows, r.record.stages, metric, worlds).mean) for r in runs]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def percent(values: list[float | None]) -> Spread:
+    """Shares as percent."""
+    return spread(values, scale=100)
+
+
+def tenthousandths(values: list[float | None]) -> Spread:
+    """Squared errors in units of 1e-4, as the paper prints them."""
+    return spread(values, scale=1e4)
+
+
+def note(results: Results) -> str:
+    """What a reader must know about where the numbers come from."""
+    steps = sorted(
+        {steps for c in results.experiment.conditions for r in results.of(c.name) for _, steps in r.record.stages}
+    )
+    modes = sorted(
+        {mode for c in results.experiment.conditions for r in results.of(c.name) for mode in r.summary["probes"]}
+    )
+    return (
+        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, {' and '.join(modes)} probes; "
+        "mean ± standard deviation over seeds."
+    )
+
+
+def detection(results: Results) -> Table:
+    """Switches: found, late, false, missed; worlds recognised when they come back."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        if not runs or condition.overrides.get(SWITCHES["S"]) == OFF:
+            continue
+        found = [run.summary for run in runs]
+        delays = [float(delay) for summary in found for delay in summary["delays"]]
+        returns = [_returns(run) for run in runs]
+        due = sum(count for _, count in returns)
+        rows.append(
+            (
+                condition.name,
+                len(runs),
+                spread([float(summary["environments"]) for summary in found]),
+                found[0]["worlds"],
+                sum(summary["environments"] == summary["worlds"] for summary in found),
+                spread(delays),
+                sum(summary["false_alarms"] for summary in found),
+                sum(len(summary["missed"]) for summary in found),
+                f"{sum(right for right, _ in returns)} of {due}" if due else "–",
+            )
+        )
+    columns = (
+        "condition",
+        "seeds",
+        "environments",
+        "worlds",
+        "exact",
+        "delay (batches)",
+        "false alarms",
+        "missed",
+        "returns",
+    )
+    notes = (
+        "exact: seeds with as many environments as worlds. delay: batches between a true switch and its announcement. "
+        "returns: visits to a known world that were recognised as such.",
+        note(results),
+    )
+    return Table(f"{results.experiment.name}: what the learner noticed", columns, tuple(rows), notes)
+
+
+def _returns(run: Result) -> tuple[int, int]:
+    """(recognised, due): visits to a world met before, and those announced as its own environment."""
+    record = run.record
+    home: dict[str, int] = {}
+    right = due = 0
+    for number, visit in enumerate(record.visits):
+        inside = [e for e in record.environments if min(e.end, visit.end) > max(e.start, visit.start)]
+        longest = max(inside, key=lambda e: min(e.end, visit.end) - max(e.start, visit.start)).name
+        if visit.name in home and record.visits[number - 1].name != visit.name:
+            due += 1
+            right += longest == home[visit.name]
+        home.setdefault(visit.name, longest)
+    return right, due
+
+
+MEASURES = ("MIG", "SAP", "DCI disentanglement", "DCI completeness", "DCI informativeness", "FactorVAE")
+
+
+def measure_of(row: Mapping[str, Any], name: str) -> float | None:
+    """One of MEASURES from a row."""
+    if name.startswith("DCI"):
+        return row["dci"][name.split()[1]] if row.get("dci") else None
+    return row[{"MIG": "mig", "SAP": "sap", "FactorVAE": "factor_vae"}[name]]
+
+
+def disentanglement(results: Results) -> Table:
+    """Disentanglement of every world when its first visit ended, and at the end of the stream."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition, world, moments in _moments(results):
+        for label, found in moments:
+            numbers = tuple(spread([measure_of(row, name) for row in found], digits=2) for name in MEASURES)
+            rows.append((condition, title(world), label, len(found), *numbers))
+    notes = (
+        "Against class, x and y on held-out images, codes sampled from q(z|x); static worlds have no x and y, and no "
+        "FactorVAE score.",
+        note(results),
+    )
+    columns = ("condition", "world", "when", "seeds", *MEASURES)
+    return Table(f"{results.experiment.name}: disentanglement along the stream", columns, tuple(rows), notes)
+
+
+def quality(results: Results) -> Table:
+    """Reconstructions and dreams of every world when its first visit ended, and at the end of the stream."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition, world, moments in _moments(results):
+        for label, found in moments:
+            error = spread([row["reconstruction"] for row in found], scale=1e3, digits=2)
+            samples = spread([row["samples"] for row in found], digits=2)
+            floor = spread([row["samples_floor"] for row in found], digits=2)
+            known = f"{sum(bool(row['recognised']) for row in found)} of {len(found)}"
+            rows.append((condition, title(world), label, known, error, samples, floor))
+    notes = (
+        "reconstruction: mean squared error of a pixel × 1000. dreams: Fréchet distance between dreams and held-out "
+        "images in the space of the images' first principal components; floor: between two halves of the images. recognised: "
+        "seeds in which a held-out batch fits the environment that the classifier names.",
+        note(results),
+    )
+    columns = ("condition", "world", "when", "recognised", "reconstruction", "dreams", "floor")
+    return Table(f"{results.experiment.name}: reconstructions and dreams along the stream", columns, tuple(rows), notes)
+
+
+def _moments(results: Results) -> list[tuple[str, str, list[tuple[str, list[dict[str, Any]]]]]]:
+    """(condition, world, [("after its visit", rows), ("at the end", rows)]), one row per seed."""
+    found = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        for world in runs[0].record.worlds if runs else ():
+            series = [[row for row in run.of("measures") if row["world"] == world] for run in runs]
+            moments = [("after its visit", [rows[0] for rows in series if rows])]
+            if any(len(rows) > 1 for rows in series):
+                moments.append(("at the end", [rows[-1] for rows in series if rows]))
+            found.append((condition.name, world, moments))
+    return found
+
+
+def sharing(results: Results) -> Table:
+    """Do latents mean the same in two worlds? From the information that each latent has on each factor, at the end."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        for pair in combinations(runs[0].record.worlds if runs else (), 2):
+            compared = [alignment(*(_last(run, world)["information"] for world in pair)) for run in runs]
+            for factor in dict.fromkeys(name for found in compared for name in found):
+                found = [one[factor] for one in compared if factor in one]
+                same = f"{sum(bool(one['same']) for one in found)} of {len(found)}"
+                worlds = " and ".join(map(title, pair))
+                rows.append((condition.name, worlds, factor, same, spread([one["cosine"] for one in found], digits=2)))
+    notes = (
+        "same latent: seeds in which the latent with the most information on the factor is the same in both worlds, at "
+        "the end of the stream. cosine: of the two vectors of information per latent.",
+        note(results),
+    )
+    columns = ("condition", "worlds", "factor", "same latent", "cosine")
+    return Table(f"{results.experiment.name}: latents shared between worlds", columns, tuple(rows), notes)
+
+
+def _last(run: Result, world: str) -> dict[str, Any]:
+    return [row for row in run.of("measures") if row["world"] == world][-1]

@@ -1,0 +1,165 @@
+"""The command `vase experiment`: list, run, table, figure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vase.experiments import EXPERIMENTS, Experiment, Job, Result, jobs_of, results_of
+from vase.experiments.tables import FORMATS
+from vase.progress import sweep_watcher
+from vase.runs import Outcome, Status, run_many
+from vase.runs.engines import BACKENDS
+from vase.runs.grid import read_seeds
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `vase experiment` to a parser."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _action(actions, "list", _list, "Name the experiments, their tables, figures and finished runs.")
+    runner = _action(actions, "run", _run, "Train what is missing, side by side; given again, the command goes on.")
+    _name(runner)
+    runner.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
+    runner.add_argument("--seeds", help="e.g. 0-4 or 0,1,7 (default: those of the experiment)")
+    runner.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
+    runner.add_argument(
+        "--backend", choices=BACKENDS, default="processes", help="of this machine, or a cluster (default: %(default)s)"
+    )
+    runner.add_argument("--address", help="of a running Ray or Dask cluster (default: one on this machine)")
+    runner.add_argument("--runs", default="runs/experiments", metavar="DIR", help="for the runs (default: %(default)s)")
+    runner.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
+    runner.add_argument("--device", help="auto, cpu, cuda, ... (default: auto)")
+    runner.add_argument("--dry-run", action="store_true", help="list the runs, and train nothing")
+    runner.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
+    printer = _action(actions, "table", _table, "Print a table from the finished runs.")
+    _name(printer)
+    printer.add_argument("tables", nargs="*", metavar="TABLE", help="(default: the main one; 'all' for all)")
+    printer.add_argument("--format", choices=FORMATS, default="text", help="(default: %(default)s)")
+    painter = _action(actions, "figure", _figure, "Draw figures from the finished runs.")
+    _name(painter)
+    painter.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all)")
+    painter.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
+
+
+def _action(actions: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
+    example = f"vase experiment {name}" + ("" if name == "list" else " ablation")
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=text[0].lower() + text[1:].rstrip("."), description=text, epilog=f"example: {example}"
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
+    parser.add_argument("--preset", default="laptop", help="laptop, paper or smoke (default: %(default)s)")
+    return parser
+
+
+def _name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("experiment", metavar="EXPERIMENT", help=f"of {', '.join(EXPERIMENTS)}")
+
+
+def _experiment(arguments: argparse.Namespace) -> Experiment:
+    name = arguments.experiment
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+    return EXPERIMENTS[name]
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    for experiment in EXPERIMENTS.values():
+        jobs = jobs_of(experiment, arguments.preset, arguments.results, "runs")
+        done = sum(job.target.exists() for job in jobs)
+        print(f"{experiment.name}: {experiment.title}")
+        print(f"  {done} of {len(jobs)} runs finished in {arguments.results} (preset {arguments.preset})")
+        print(f"  tables: {', '.join(experiment.tables)}")
+        print(f"  figures: {', '.join(experiment.figures) or 'none'}")
+        print(f"  conditions: {', '.join(condition.name for condition in experiment.conditions)}\n")
+
+
+def missing(jobs: Sequence[Job]) -> list[Job]:
+    """The runs that have no result yet. A result of other settings is an error."""
+    found = []
+    for job in jobs:
+        if not job.target.exists():
+            found.append(job)
+        elif names := job.settings.differences(Result(job.target).settings):
+            raise ValueError(
+                f"{job.target} was made with another {names[0]} than {job.experiment.name} has now: delete it to run "
+                "it again, or name another folder with --results."
+            )
+    return found
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    experiment = _experiment(arguments)
+    place = {name: getattr(arguments, name) for name in ("data", "device") if getattr(arguments, name) is not None}
+    seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
+    jobs = jobs_of(
+        experiment, arguments.preset, arguments.results, arguments.runs, only=arguments.only, seeds=seeds, **place
+    )
+    todo = missing(jobs)
+    if arguments.dry_run:
+        for job in jobs:
+            print(f"{job.target}: {'to do' if job in todo else 'finished'}")
+        return 0
+    print(f"{experiment.name}: {len(jobs) - len(todo)} of {len(jobs)} runs are finished")
+    outcomes = run_jobs(todo, arguments) if todo else []
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    for outcome in failed:
+        print(f"vase: {outcome.cell.path} failed: {outcome.error}", file=sys.stderr)
+    if not failed:
+        print(f"Table: vase experiment table {experiment.name}. Figures: vase experiment figure {experiment.name}")
+    return 1 if failed else 0
+
+
+def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome]:
+    """Train the runs and keep the result of each as soon as it is finished."""
+    kept: set[str] = set()
+    with sweep_watcher(arguments.quiet) as watch:
+
+        def on_progress(statuses: list[Status]) -> None:
+            watch(statuses)
+            for job, status in zip(jobs, statuses, strict=True):
+                if status.state in ("done", "skipped") and job.name not in kept:
+                    kept.add(job.name)
+                    job.keep()
+
+        outcomes = run_many(
+            [job.cell for job in jobs],
+            jobs=arguments.jobs,
+            backend=arguments.backend,
+            address=arguments.address,
+            on_progress=on_progress,
+            on_note=print,
+        )
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        if outcome.state in ("done", "skipped") and job.name not in kept:
+            job.keep()
+    return outcomes
+
+
+def _table(arguments: argparse.Namespace) -> None:
+    experiment = _experiment(arguments)
+    names = arguments.tables or [next(iter(experiment.tables))]
+    chosen = list(experiment.tables) if names == ["all"] else names
+    _require(chosen, experiment.tables, f"{experiment.name} has no table")
+    results = results_of(experiment, arguments.preset, arguments.results)
+    print("\n\n".join(experiment.tables[name](results).render(arguments.format) for name in chosen))
+
+
+def _figure(arguments: argparse.Namespace) -> None:
+    from vase.report import save  # here, because it takes matplotlib half a second to wake up
+
+    experiment = _experiment(arguments)
+    chosen = arguments.figures or list(experiment.figures)
+    _require(chosen, experiment.figures, f"{experiment.name} has no figure")
+    results = results_of(experiment, arguments.preset, arguments.results)
+    for name in chosen:
+        print(save(experiment.figures[name](results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
+
+
+def _require(chosen: Sequence[str], known: Any, text: str) -> None:
+    for name in chosen:
+        if name not in known:
+            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}.")

@@ -1,0 +1,247 @@
+"""The paper's figures from saved results alone. Each function returns a matplotlib figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from vase.experiments.analysis import MEASURES, measure_of
+from vase.experiments.bands import band, draw_probes
+from vase.experiments.study import Result, Results
+from vase.probes import Metric
+from vase.report.album import SPAN, Album
+from vase.report.curves import draw_atypicality, draw_stages, label_steps, score_metrics
+from vase.report.latents import State, state_legend
+from vase.report.pictures import draw_rows, draw_traversals, traversal_page
+from vase.report.record import Row, title
+from vase.report.style import GREY, INK, new_figure, styled, tint, world_colour
+
+OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"
+_NAMES = {
+    OURS: "VASE (SDA)",
+    BASELINE: "CCI-VAE (–)",
+    ENTANGLED: "entangled VASE (SDA)",
+    "entangled-none": "VAE (–)",
+}
+_KEY = (
+    "boxes 1, 2, ...: use of the latent as each stage ended, in the colour of the stage's world; "
+    "bar beside a strip: its use in that environment at the end of training"
+)
+_QUALITY = {"reconstruction": "reconstruction\n(MSE per pixel) ↓", "samples": "dreams\n(Fréchet distance) ↓"}
+
+
+def heading(condition: str) -> str:
+    """A condition for readers, with the letters of what is switched on."""
+    half, _, letters = condition.partition("-")
+    return _NAMES.get(condition, f"{half} ({letters})" if letters else condition)
+
+
+# ------------------------------------------------------------------------------------------------ Figures 2 and 3
+
+
+def figure2(results: Results) -> Figure:
+    """Figure 2: VASE beside CCI-VAE, traversals at the end above, probes and atypicality along the stream below."""
+    conditions = (OURS, BASELINE)
+    firsts = {condition: results.first(condition) for condition in conditions}
+    latents = {condition: run.album.order(spare=2, most=12) for condition, run in firsts.items()}
+    metrics = score_metrics(firsts[OURS].record)
+    top = 1.6 + max(_inches(run.album, len(latents[condition]), 8.4) for condition, run in firsts.items())
+    bottom = 1.5 + 2.0 * (1 + len(metrics))
+    with styled():
+        figure = new_figure(18, top + bottom)
+        grid = figure.add_gridspec(2, 1, height_ratios=[top, bottom])
+        above, below = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+        for axis, condition in zip(above.subplots(1, 2), conditions, strict=True):
+            _draw_latents(axis, firsts[condition], latents[condition], heading(condition))
+        above.legend(handles=state_legend(), loc="outside lower center", ncols=3, title=_KEY)
+        heights = [0.8] + [2.0] * (1 + len(metrics))
+        axes = below.subplots(2 + len(metrics), 2, sharex=True, height_ratios=heights)
+        for column, condition in zip(axes.T, conditions, strict=True):
+            _draw_stream(column, results, condition, metrics, width=6.5)
+            draw_atypicality(column[-1], firsts[condition].record)
+            column[-1].set_title("Atypicality of each latent (first seed)")
+            label_steps(column[-1], firsts[condition].record)
+        for row in axes[1:-1]:
+            _share(row)
+    return figure
+
+
+def figure3(results: Results) -> Figure:
+    """Figure 3: A, traversals of five worlds at the end of training; B, accuracy along the stream."""
+    first = results.first(OURS)
+    latents = first.album.order(spare=2, most=14)
+    top, bottom = 1.6 + _inches(first.album, len(latents), 17.2), 4.2
+    with styled():
+        figure = new_figure(18, top + bottom)
+        grid = figure.add_gridspec(2, 1, height_ratios=[top, bottom])
+        above, below = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+        _draw_latents(above.subplots(), first, latents, f"A  {heading(OURS)}")
+        above.legend(handles=state_legend(), loc="outside lower center", ncols=3, title=_KEY)
+        axes = below.subplots(2, 1, sharex=True, height_ratios=[0.8, 3])
+        _draw_stream(axes, results, OURS, ["accuracy"], width=14, prefix="B  ")
+        label_steps(axes[-1], first.record)
+    return figure
+
+
+def _inches(album: Album, latents: int, width: float) -> float:
+    """Height of traversals of every world side by side, for a given width."""
+    worlds, _, points, _, height, wide = album.traversals.shape
+    return width * (1 + latents) * (height + 3) / (worlds * (points + 0.7) * (wide + 1) + wide)
+
+
+def _draw_latents(axis: Axes, run: Result, latents: Sequence[int], name: str) -> None:
+    """Traversals of every world on one row per latent, with the latent's use stage by stage."""
+    blocks = run.album.blocks(latents)
+    ends = run.of("stage")
+    worlds = run.record.worlds
+    stages = [(stage_states(row)[list(latents)], world_colour(worlds.index(row["world"]))) for row in ends]
+    lefts = draw_traversals(axis, blocks, span=SPAN, before=stages)
+    height, width = blocks[0].seed.shape[-2:]
+    for number, left in enumerate(lefts[: len(stages)], 1):
+        axis.text(left + 0.15 * width, height, str(number), ha="center", va="bottom", fontsize=7)
+    for block, left in zip(blocks, lefts[len(stages) :], strict=True):
+        axis.annotate(block.heading, (left, 0), (0, 3), textcoords="offset points", va="bottom", fontsize=8.5)
+    axis.text(lefts[0], 0.35 * height, "stage", va="bottom", fontsize=7)
+    axis.text(lefts[len(stages)] + 2.2 * width, 0.5 * height, "and its reconstruction", va="center", fontsize=7)
+    axis.set_title(f"{name}: every latent from −{SPAN:g} to {SPAN:g} at the end of training", pad=20)
+    axis.set_anchor("NW")
+
+
+def stage_states(row: Row) -> Int[np.ndarray, " N"]:
+    """What the environment of a "stage" row did with each latent as its stage ended."""
+    others = [known["used"] for known in row["environments"] if known["index"] != row["environment"]]
+    elsewhere = np.any(np.array(others, bool).reshape(-1, len(row["used"])), axis=0)
+    states = np.where(~np.array(row["mask"], bool) & elsewhere, State.MASKED, State.UNUSED)
+    return np.where(np.array(row["used"], bool), State.USED, states)
+
+
+def _draw_stream(
+    axes: np.ndarray, results: Results, condition: str, metrics: Sequence[Metric], *, width: float, prefix: str = ""
+) -> None:
+    """The stages, and below them one panel of probes per metric; `width` of an axis in inches."""
+    runs = results.of(condition)
+    draw_stages(axes[0], results.first(condition).record, width)
+    seeds = f"{len(runs)} seeds, mean ± standard deviation" if len(runs) > 1 else "1 seed"
+    axes[0].set_title(f"{prefix}{heading(condition)}: {seeds}")
+    for axis, metric in zip(axes[1:], metrics, strict=False):
+        draw_probes(axis, runs, metric)
+
+
+def _share(row: Sequence[Axes]) -> None:
+    """The same y axis for all panels of a row."""
+    limits = [axis.get_ylim() for axis in row]
+    for axis in row:
+        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+# ------------------------------------------------------------------------------------------------ appendix
+
+
+def traversals(results: Results, condition: str) -> Figure:
+    """Large traversals of one condition, seeded by every world."""
+    album = results.first(condition).album
+    name = f"{heading(condition)}: every latent from −{SPAN:g} to {SPAN:g} at the end of training"
+    return traversal_page(album.blocks(album.order()), span=SPAN, column=3.6, title=name)
+
+
+def cross_domain(results: Results, conditions: Sequence[str]) -> Figure:
+    """Images of each world, encoded and decoded as every environment; conditions side by side."""
+    albums = {condition: results.first(condition).album for condition in conditions}
+    pages = {condition: [_decoded(album, w) for w in range(len(album.worlds))] for condition, album in albums.items()}
+    lines = max(map(len, pages.values()))
+    names = [name for page in pages.values() for rows in page for name in rows]
+    rows = max(len(rows) for page in pages.values() for rows in page)
+    with styled():
+        width = 3.5 + 0.075 * max(map(len, names))
+        figure = new_figure(0.1 + width * len(pages), 0.1 + lines * (0.35 + 0.45 * rows))
+        grid = figure.subplots(lines, len(pages), squeeze=False)
+        for axis in grid.flat:
+            axis.set_axis_off()
+        for column, (condition, page) in zip(grid.T, pages.items(), strict=True):
+            for axis, decoded, world in zip(column, page, albums[condition].worlds, strict=False):
+                draw_rows(axis, decoded)
+                axis.set_title(f"{heading(condition)}: {title(world)}")
+                axis.set_anchor("NW")
+    return figure
+
+
+def _decoded(album: Album, w: int) -> dict[str, np.ndarray]:
+    """Rows of one world: its images, and them as every environment; its own is marked."""
+    rows = {"image": album.images[w]}
+    for e, name in enumerate(album.names()):
+        own = " (own)" if e == album.environment[w] else ""
+        rows[f"as {e}  {name}{own}"] = album.cross[w, e]
+    return rows
+
+
+def disentanglement(results: Results) -> Figure:
+    """Measures of every world at the end of each stage, over the seeds: VASE against a baseline."""
+    known = {condition.name for condition in results.experiment.conditions}
+    record = results.first(OURS).record
+    others = [name for name in (BASELINE, ENTANGLED) if name in known and results.of(name)]
+    runs = {name: results.of(name) for name in (OURS, *others[:1])}
+    measures = [*MEASURES, *_QUALITY]
+    with styled():
+        figure = new_figure(1.2 + 2.6 * len(record.worlds), 1.2 + 1.35 * len(measures))
+        axes = figure.subplots(len(measures), len(record.worlds), sharex=True, sharey="row", squeeze=False)
+        for line, measure in zip(axes, measures, strict=True):
+            line[0].set_ylabel(_QUALITY.get(measure, measure.replace(" ", "\n") + " ↑"))
+            for axis, world in zip(line, record.worlds, strict=True):
+                _draw_measure(axis, runs, measure, world)
+            low, high = line[0].get_ylim()
+            line[0].set_ylim(min(0.0, low), high + 0.1 * (high - min(0.0, low)))
+        for axis, world in zip(axes[0], record.worlds, strict=True):
+            axis.set_title(title(world))
+        for axis in axes[-1]:
+            stages = range(1, 1 + len(record.stages))
+            axis.set_xticks(stages, [f"{i} {title(record.stages[i - 1][0])}" for i in stages], rotation=35, ha="right")
+            axis.set_xlim(0.5, len(record.stages) + 0.5)
+        figure.supxlabel("at the end of stage", fontsize=9)
+        figure.legend(handles=_measure_legend(runs), loc="outside upper center", ncols=3)
+    return figure
+
+
+_LINES: tuple[dict[str, Any], ...] = (
+    {"color": INK, "marker": "o"},
+    {"color": GREY, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+)
+
+
+def _draw_measure(axis: Axes, runs: dict[str, list[Result]], measure: str, world: str) -> None:
+    """One measure of one world, from the end of its first stage on; stages tinted in the colour of their world."""
+    record = next(iter(runs.values()))[0].record
+    for stage, (name, _) in enumerate(record.stages, 1):
+        colour = world_colour(record.worlds.index(name))
+        axis.axvspan(stage - 0.5, stage + 0.5, color=tint(colour, 0.10), linewidth=0, zorder=0)
+    for number, found in enumerate(runs.values()):
+        points = band([_series(run, measure, world) for run in found])
+        place = points.steps + 0.08 * (2 * number - 1)
+        if len(place):
+            axis.errorbar(place, points.mean, points.std, capsize=2, linewidth=1.2, markersize=4, **_LINES[number])
+    if measure == "samples":
+        floor = band([_series(run, "samples_floor", world) for run in next(iter(runs.values()))])
+        axis.plot(floor.steps, floor.mean, color=INK, linestyle=":", linewidth=1.0, marker="_")
+    if not axis.lines:
+        axis.text(0.5, 0.5, "not defined", transform=axis.transAxes, ha="center", va="center", color=GREY, fontsize=8)
+
+
+def _series(run: Result, measure: str, world: str) -> tuple[list[int], list[float]]:
+    """(number of the stage, value) at the ends of stages, where there is a value."""
+    rows = [row for row in run.of("measures") if row["world"] == world]
+    pairs = [(row["stage"] + 1, measure_of(row, measure) if measure in MEASURES else row[measure]) for row in rows]
+    kept = [(stage, value) for stage, value in pairs if value is not None]
+    return [stage for stage, _ in kept], [float(value) for _, value in kept]
+
+
+def _measure_legend(runs: dict[str, list[Result]]) -> list[Line2D]:
+    lines = [
+        Line2D([], [], label=f"{heading(name)}, {len(found)} seed{'s' * (len(found) > 1)}", **look)
+        for (name, found), look in zip(runs.items(), _LINES, strict=False)
+    ]
+    return [*lines, Line2D([], [], color=INK, linestyle=":", label="dreams: distance between two halves of the images")]

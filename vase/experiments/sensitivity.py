@@ -1,0 +1,95 @@
+"""How much the values of the hyperparameters matter: one at a time around the preset, on the stream of the ablation.
+
+The appendix gives ranges for γ, C_max, λ, τ, α and β; κ, patience, burn-in and the rest belong to this implementation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vase.experiments.ablation import CLASSES
+from vase.experiments.analysis import best, change, detection, note, percent, tenthousandths
+from vase.experiments.study import Condition, Experiment, Results
+from vase.experiments.tables import Entry, Table
+
+BASE = "preset"
+SEEDS = (0,)
+PAPER_RANGES: dict[str, tuple[str, tuple[float, ...], str]] = {
+    "γ": ("capacity.gamma", (2.5, 10, 50, 100, 200), "50, 100, 200: not very sensitive"),
+    "C_max": ("capacity.c_max", (15, 20, 35, 50), "20, 35, 50: accuracy rose from 20 to 35"),
+    "λ": ("mask.threshold", (0.4, 1, 2), "0.4, 0.6, 1, 2: not very sensitive"),
+    "τ": ("dreaming.tau", (250, 500, 1000, 2000), "500, 1000, 2000, 5000: not very sensitive"),
+    "α": ("dreaming.encoder_weight", (10, 20, 40, 500, 1000, 2000), "10, 20, 40 (or 500 to 2000): not very sensitive"),
+    "β": ("dreaming.decoder_weight", (0.5, 2, 10, 20, 40), "500, 1000, 2000 (or 10 to 40): not very sensitive"),
+}
+"""Symbol -> (field, values, what the appendix says). α and β are confused there: see docs/paper.md."""
+OWN: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "κ": ("environments.kappa", (1.2, 2, 3)),
+    "patience": ("environments.patience", (1, 2, 8)),
+    "burn-in": ("environments.burn_in", (25, 200, 400)),
+    "slow weights": ("environments.slow_decay", (0.0, 0.99)),
+    "gates": ("dreaming.gates", ("no",)),
+    "re-seeding": ("recruiting.reseed", ("no",)),
+    "least active": ("mask.minimum", (0,)),
+}
+"""Knobs of this implementation -> (field, values)."""
+
+
+def _conditions() -> tuple[Condition, ...]:
+    found = [Condition(BASE, seeds=SEEDS)]
+    for field, values in [*((f, v) for f, v, _ in PAPER_RANGES.values()), *OWN.values()]:
+        for value in values:
+            extra = {"dreaming.snapshot": "every"} if field == "dreaming.tau" else {}
+            text = f"{value:g}" if isinstance(value, float | int) else str(value)
+            found.append(Condition(f"{field}={text}", {field: text, **extra}, SEEDS))
+    return tuple(found)
+
+
+def sensitivity_table(results: Results) -> Table:
+    """Every value of every knob: what was learnt, forgotten and found."""
+    said = {field: (symbol, words) for symbol, (field, _, words) in PAPER_RANGES.items()}
+    said |= {field: (symbol, "–") for symbol, (field, _) in OWN.items()}
+    rows: list[tuple[Entry, ...]] = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        field, _, value = condition.name.partition("=")
+        symbol, words = said.get(field, ("preset", "–"))
+        found = [run.summary for run in runs]
+        rows.append(
+            (
+                symbol,
+                value or "–",
+                len(runs),
+                percent(best(runs, "accuracy", CLASSES)),
+                percent(change(runs, "accuracy", CLASSES)),
+                tenthousandths(change(runs, "mse")),
+                ", ".join(str(one["environments"]) for one in found) or "–",
+                ", ".join(str(one["false_alarms"]) for one in found) or "–",
+                words,
+            )
+        )
+    columns = (
+        "knob",
+        "value",
+        "seeds",
+        "ID max (%)",
+        "ID change (%)",
+        "position change (1e-4)",
+        "environments",
+        "false alarms",
+    )
+    notes = (
+        "τ: snapshots every τ steps, as in the paper, instead of on leaving. The stream has 3 worlds.",
+        note(results),
+    )
+    return Table("Sensitivity, one value at a time", (*columns, "the paper's range and word"), tuple(rows), notes)
+
+
+EXPERIMENT = Experiment(
+    name="sensitivity",
+    title="the appendix's hyperparameters and this implementation's own, one at a time",
+    stream="moving-fashion,mnist,moving-mnist",
+    steps={"laptop": 1_000},
+    conditions=_conditions(),
+    tables={"sensitivity": sensitivity_table, "detection": detection},
+)

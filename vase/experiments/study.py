@@ -1,0 +1,242 @@
+"""Experiments as data: a stream, conditions and seeds; and the small files their finished runs leave behind.
+
+results/EXPERIMENT/PRESET/CONDITION-SEED.json holds one run: command, settings, configuration, versions, seconds,
+summary and rows. Step rows stay for the first seed only, which curves are drawn from. CONDITION-SEED.npz holds the
+pictures of conditions that are shown. Tables and figures read these files and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vase import checkpoint
+from vase.report.album import Album
+from vase.report.record import Record
+from vase.runs import Cell, RunDirectory, RunSettings
+from vase.runs.figures import album_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from vase.experiments.tables import Table
+
+FIVE_SEEDS = (0, 1, 2, 3, 4)
+THREE_SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One way to run the learner on the stream of an experiment."""
+
+    name: str
+    """In file names, e.g. "disentangled-SDA"."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the configuration by dotted name."""
+    seeds: tuple[int, ...] = FIVE_SEEDS
+    shown: bool = False
+    """Keep pictures of the first seed."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question to the learner: what is run, and how the answer is read from the saved rows."""
+
+    name: str
+    title: str
+    """One line for a list."""
+    stream: str
+    steps: Mapping[str, int]
+    """Preset -> batches per stage; presets without an entry take their own default."""
+    conditions: tuple[Condition, ...]
+    tables: Mapping[str, Callable[[Results], Table]]
+    """Name -> table; the first one is the main one."""
+    figures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
+
+    def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
+        """One run. `place` says where it computes: data, device, threads."""
+        return RunSettings.of(
+            preset,
+            stream=self.stream,
+            steps=self.steps.get(preset),
+            overrides=dict(condition.overrides),
+            seed=seed,
+            measures=True,
+            **place,
+        )
+
+    def condition(self, name: str) -> Condition:
+        """A condition by its name."""
+        for condition in self.conditions:
+            if condition.name == name:
+                return condition
+        known = ", ".join(condition.name for condition in self.conditions)
+        raise ValueError(f"{self.name} has no condition {name!r}; it has {known}.")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of an experiment, and the files it fills."""
+
+    experiment: Experiment
+    condition: Condition
+    seed: int
+    settings: RunSettings
+    results: Path
+    runs: Path
+
+    @property
+    def name(self) -> str:
+        """CONDITION-SEED."""
+        return f"{self.condition.name}-{self.seed}"
+
+    @property
+    def target(self) -> Path:
+        """The result file."""
+        return self.results / self.experiment.name / self.settings.preset / f"{self.name}.json"
+
+    @property
+    def cell(self) -> Cell:
+        """The run behind it."""
+        return Cell(self.runs / self.experiment.name / self.settings.preset / self.name, self.settings)
+
+    def keep(self) -> None:
+        """Write the result files of the finished run."""
+        directory = RunDirectory(self.cell.path)
+        first = self.seed == self.condition.seeds[0]
+        if self.condition.shown and first:
+            album_of(directory).save(self.target.with_suffix(".npz"))
+        rows = [row for row in directory.rows() if first or row["kind"] != "step"]
+        summary = json.loads((directory.path / "summary.json").read_bytes())
+        head = {
+            "command": self.command(),
+            **directory.read_config(),
+            "seconds": summary.pop("seconds"),
+            "steps_per_second": summary.pop("steps_per_second"),
+            "summary": summary,
+        }
+        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        body = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n  {lines}\n ]\n}}\n'
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_bytes_atomic(self.target, body.encode())
+
+    def command(self) -> str:
+        """What a user types to get the same run."""
+        words = ["vase", "experiment", "run", self.experiment.name, "--preset", self.settings.preset]
+        return shlex.join([*words, "--only", self.condition.name, "--seeds", str(self.seed)])
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished run, as its file tells it."""
+
+    path: Path
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The file."""
+        try:
+            return dict(json.loads(self.path.read_bytes()))
+        except ValueError as error:
+            raise ValueError(f"{self.path} is damaged ({error}); restore it, or delete it and run it again.") from error
+
+    @property
+    def settings(self) -> RunSettings:
+        """What was run."""
+        return RunSettings.from_dict(self.content["settings"])
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return self.settings.seed
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `vase summary` says about the run, apart from its time."""
+        return dict(self.content["summary"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Its rows, with step rows for the first seed only."""
+        return list(self.content["rows"])
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Rows of one kind."""
+        return [row for row in self.content["rows"] if row["kind"] == kind]
+
+    @property
+    def record(self) -> Record:
+        """What the curves are drawn from."""
+        stages = tuple((str(world), int(steps)) for world, steps in self.content["stages"])
+        return Record(stages, tuple(self.rows), threshold=self.content["config"]["mask"]["threshold"])
+
+    @cached_property
+    def album(self) -> Album:
+        """Its pictures; an error for conditions that keep none."""
+        return Album.load(self.path.with_suffix(".npz"))
+
+
+@dataclass(frozen=True)
+class Results:
+    """The finished runs of an experiment in one preset."""
+
+    experiment: Experiment
+    preset: str
+    folder: Path
+
+    def of(self, condition: str) -> list[Result]:
+        """The finished runs of a condition, by seed."""
+        self.experiment.condition(condition)
+        paths = {path.stem.removeprefix(f"{condition}-"): path for path in self.folder.glob(f"{condition}-*.json")}
+        return [Result(paths[seed]) for seed in sorted(filter(str.isdecimal, paths), key=int)]
+
+    def first(self, condition: str) -> Result:
+        """The run that figures show."""
+        path = self.folder / f"{condition}-{self.experiment.condition(condition).seeds[0]}.json"
+        if not path.exists():
+            raise FileNotFoundError(
+                f"{path} does not exist: run it with: vase experiment run {self.experiment.name} "
+                f"--preset {self.preset} --only {condition}"
+            )
+        return Result(path)
+
+
+def results_of(experiment: Experiment, preset: str, results: str | Path) -> Results:
+    """The finished runs, at least one."""
+    folder = Path(results) / experiment.name / preset
+    found = Results(experiment, preset, folder)
+    if not any(found.of(condition.name) for condition in experiment.conditions):
+        raise FileNotFoundError(
+            f"{folder} holds no result: stand in a clone of the repository, name its folder with --results, or train "
+            f"with: vase experiment run {experiment.name} --preset {preset}"
+        )
+    return found
+
+
+def jobs_of(
+    experiment: Experiment,
+    preset: str,
+    results: str | Path,
+    runs: str | Path,
+    *,
+    only: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    **place: Any,
+) -> list[Job]:
+    """The runs of an experiment, seed by seed, so that an interrupted study has every condition equally often.
+
+    `only` names conditions, `seeds` restricts or replaces the seeds.
+    """
+    chosen = [experiment.condition(name) for name in only] or list(experiment.conditions)
+    wanted = seeds or sorted({seed for condition in chosen for seed in condition.seeds})
+    return [
+        Job(experiment, c, seed, experiment.settings(c, seed, preset, **place), Path(results), Path(runs))
+        for seed in wanted
+        for c in chosen
+        if seeds or seed in c.seeds
+    ]

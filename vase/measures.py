@@ -1,0 +1,439 @@
+"""How well a representation separates known factors, and how close dreams come to real images.
+
+Codes are means or samples of q(z|x), (B, N). Factors are what the images were made of: class labels (integers) or
+continuous values in [0, 1] (floats), which are cut into 10 equal bins of [0, 1] where a measure needs discrete values.
+A factor that does not vary (the place of objects that never move) is left out, and a code that does not vary carries no
+information. Everything is deterministic and runs in one thread. The conventions are those of disentanglement_lib
+(Locatello et al. 2019) unless a function says otherwise; an undefined number is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+
+Factors = Mapping[str, np.ndarray]
+"""Name -> (B,) class labels (integers) or values in [0, 1] (floats)."""
+Information = Mapping[str, np.ndarray | Sequence[float]]
+"""Name of a factor -> what each of the N codes says about it, 0 to 1."""
+
+CODE_BINS = 20
+FACTOR_BINS = 10
+STILL = 1e-6
+"""Standard deviation up to which a code, and range up to which a factor, does not vary."""
+COLLAPSED = 0.05
+"""Standard deviation, in units of the prior's, below which the FactorVAE score ignores a code (of means)."""
+TREES = 20
+COMPONENTS = 50
+
+
+@dataclass(frozen=True)
+class PerFactor:
+    """A number for each factor and their mean (None without factors)."""
+
+    factors: dict[str, float]
+
+    @property
+    def mean(self) -> float | None:
+        """Average over the factors."""
+        return float(np.mean(list(self.factors.values()))) if self.factors else None
+
+
+@dataclass(frozen=True)
+class DCI:
+    """Disentanglement, completeness and informativeness.
+
+    One factor has no disentanglement (nothing to tell it from), one code no completeness, and no factor nothing.
+    """
+
+    disentanglement: float | None
+    completeness: float | None
+    informativeness: PerFactor
+
+
+def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> dict[str, Any]:
+    """All measures of one world, ready for JSON, with six significant digits and None for what is undefined.
+
+    A static world has one factor, its label: no FactorVAE score and no disentanglement, but all the rest.
+    """
+    known = information(codes, factors)
+    gap, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
+    result: dict[str, Any] = {
+        "information": {name: values.tolist() for name, values in known.items()},
+        "mig": gap.mean,
+        "mig_per_factor": gap.factors,
+        "sap": separated.mean,
+        "sap_per_factor": separated.factors,
+        "dci": {
+            "disentanglement": found.disentanglement,
+            "completeness": found.completeness,
+            "informativeness": found.informativeness.mean,
+            "informativeness_per_factor": found.informativeness.factors,
+        },
+        "factor_vae": factor_vae_score(codes, factors, rng=np.random.default_rng(seed)),
+    }
+    return _rounded(result)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value if value is None else float(f"{value:.6g}")
+
+
+# --------------------------------------------------------------------------------------------------- mutual information
+
+
+def information(codes: Float[np.ndarray, "B N"], factors: Factors) -> dict[str, Float[np.ndarray, " N"]]:
+    """Mutual information of each code with each factor, as a share of the factor's entropy (0 to 1).
+
+    Each code is cut into 20 equal bins between its least and its greatest value, as disentanglement_lib does. The
+    estimate is not corrected: an unrelated code reads about (20 - 1)(values - 1) / 2B nats, not 0.
+    """
+    codes, known = _checked(codes, factors)
+    bins = [_code_bins(code) for code in codes.T]
+    return {name: np.array([_share(code, factor.classes) for code in bins]) for name, factor in known.items()}
+
+
+def mig(information: Information) -> PerFactor:
+    """Mutual Information Gap (Chen et al. 2018): information of the best code less that of the next, per factor."""
+    return PerFactor({name: _gap(values, of_no_code=0.0) for name, values in information.items()})
+
+
+def alignment(first: Information, second: Information) -> dict[str, dict[str, Any]]:
+    """Whether two worlds keep a factor in the same codes, for each factor that both have.
+
+    `same`: the most informative code is the same one; `cosine`: similarity of the two information vectors, None if
+    one of them is zero. Judge neither without the information itself: where no code says anything, both are noise.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in (name for name in first if name in second):
+        a, b = np.asarray(first[name], np.float64), np.asarray(second[name], np.float64)
+        if a.shape != b.shape:
+            raise ValueError(
+                f"{name!r} has {len(a)} codes in one world and {len(b)} in the other: "
+                "pass the information of the same representation twice."
+            )
+        norm = float(np.linalg.norm(a) * np.linalg.norm(b))
+        same = norm > 0 and int(a.argmax()) == int(b.argmax())
+        found[name] = {"same": same, "cosine": float(a @ b) / norm if norm > 0 else None}
+    return found
+
+
+def _code_bins(code: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
+    if not _varies(code):
+        return np.zeros(len(code), np.int64)
+    position = (code - code.min()) / (code.max() - code.min())
+    return np.minimum((position * CODE_BINS).astype(np.int64), CODE_BINS - 1)
+
+
+def _share(code: Int[np.ndarray, " B"], factor: Int[np.ndarray, " B"]) -> float:
+    """I(code; factor) / H(factor)."""
+    joint = np.zeros((code.max() + 1, factor.max() + 1))
+    np.add.at(joint, (code, factor), 1 / len(code))
+    entropy = _entropy(joint.sum(0))
+    shared = _entropy(joint.sum(1)) + entropy - _entropy(joint.ravel())
+    return float(np.clip(shared / entropy, 0, 1))
+
+
+def _entropy(p: Float[np.ndarray, " K"]) -> float:
+    """In nats."""
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum())
+
+
+def _gap(scores: np.ndarray | Sequence[float], of_no_code: float) -> float:
+    """Best score less the next best; a lone code is compared with a code that says nothing."""
+    *_, second, best = sorted(scores if len(scores) > 1 else [*scores, of_no_code])
+    return float(best - second)
+
+
+# ----------------------------------------------------------------------------------- separated attribute predictability
+
+
+def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> PerFactor:
+    """SAP (Kumar et al. 2018): how much better the best code predicts a factor by itself than the next, per factor.
+
+    Continuous factors: the squared correlation. Labels: thresholds halfway between the class means of one half of the
+    examples, and balanced accuracy on the other half, in the spirit of Kumar et al., who choose thresholds of least
+    balanced error. disentanglement_lib's LinearSVC(C=0.01) is not used: it reads ten classes from a code that equals
+    their label with an accuracy of 0.18. Chance is 1/classes, so the best SAP of a label is 1 - 1/classes.
+    """
+    codes, known = _checked(codes, factors)
+    train, test = _halves(len(codes), seed)
+    gaps = {}
+    for name, factor in known.items():
+        if factor.continuous:
+            scores, chance = [_squared_correlation(code, factor.values) for code in codes.T], 0.0
+        else:
+            chance = 1 / (factor.classes.max() + 1)
+            scores = [
+                _threshold_accuracy(code, factor.classes, train, test) if _varies(code) else chance for code in codes.T
+            ]
+        gaps[name] = _gap(scores, of_no_code=chance)
+    return PerFactor(gaps)
+
+
+def _squared_correlation(code: Float[np.ndarray, " B"], target: Float[np.ndarray, " B"]) -> float:
+    return float(np.corrcoef(code, target)[0, 1] ** 2) if _varies(code) else 0.0
+
+
+def _threshold_accuracy(
+    code: Float[np.ndarray, " B"], classes: Int[np.ndarray, " B"], train: np.ndarray, test: np.ndarray
+) -> float:
+    """Balanced accuracy on `test` of the nearest class mean of `train`."""
+    seen = np.unique(classes[train])
+    means = np.array([code[train][classes[train] == value].mean() for value in seen])
+    right = seen[np.abs(code[test, None] - means).argmin(1)] == classes[test]
+    return float(np.mean([right[classes[test] == value].mean() for value in np.unique(classes[test])]))
+
+
+# -------------------------------------------------------------------- disentanglement, completeness and informativeness
+
+
+def dci(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> DCI:
+    """DCI (Eastwood & Williams 2018), from a random forest per factor that sees one half of the examples.
+
+    Importance is the forest's decrease of impurity, and informativeness its accuracy on the other half (continuous
+    factors in bins). Every split may use every code: with a random choice of codes, useless ones would gain importance.
+    disentanglement_lib boosts trees instead, which takes thirty times as long and gave disentanglement and completeness
+    within 0.03 of these on noisy codes of three factors. As with those trees, noise at the edges of bins costs points.
+    """
+    codes, known = _checked(codes, factors)
+    train, test = _halves(len(codes), seed)
+    importance = np.zeros((codes.shape[1], len(known)))
+    moving = np.flatnonzero([_varies(code) for code in codes.T])
+    accuracy = {}
+    for column, (name, factor) in enumerate(known.items()):
+        if len(moving):
+            forest = RandomForestClassifier(
+                TREES, min_samples_leaf=5, max_features=None, random_state=seed, n_jobs=1
+            ).fit(codes[np.ix_(train, moving)], factor.classes[train])
+            importance[moving, column] = forest.feature_importances_
+            guess = forest.predict(codes[np.ix_(test, moving)])
+        else:
+            guess = np.full(len(test), np.bincount(factor.classes[train]).argmax())
+        accuracy[name] = float(np.mean(guess == factor.classes[test]))
+    return DCI(*dci_of(importance), PerFactor(accuracy))
+
+
+def dci_of(importance: Float[np.ndarray, "N K"]) -> tuple[float | None, float | None]:
+    """Disentanglement and completeness of an importance matrix, codes by factors.
+
+    Disentanglement of a code is 1 - H(its row) with logarithms to base K; completeness of a factor is 1 - H(its column)
+    to base N; both are averaged with weights proportional to importance. Without any importance both are 0. With one
+    factor (one code) disentanglement (completeness) is None.
+    """
+    matrix = np.asarray(importance, np.float64)
+    if matrix.ndim != 2 or not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise ValueError(
+            f"importance of shape {matrix.shape}: pass one row per code and one column per factor, "
+            "finite and not negative (np.abs of weights)."
+        )
+    return _concentration(matrix), _concentration(matrix.T)
+
+
+def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
+    """Weighted mean over the rows of 1 - H(row) / log C."""
+    total, width = rows.sum(), rows.shape[1]
+    if width < 2 or len(rows) == 0:
+        return None
+    if total == 0:
+        return 0.0
+    weights = rows.sum(1)
+    return float(
+        sum(w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w)
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ FactorVAE
+
+
+def factor_vae_score(
+    codes: Float[np.ndarray, "B N"],
+    factors: Factors,
+    *,
+    rng: np.random.Generator,
+    votes: int = 1_000,
+    group: int = 64,
+) -> float | None:
+    """FactorVAE score (Kim & Mnih 2018): can one tell which factor was held fixed from the code that moves least?
+
+    A vote draws, with replacement, `group` of the given examples that agree in one factor (same class or bin) and names
+    the code of least variance, relative to its variance over all examples; codes with a standard deviation below 0.05
+    are collapsed and have no say (0 if no code is left). Half of the votes teach a majority rule from codes to
+    factors, and the score is its accuracy on the others; chance is 1/factors. Values with fewer than group/4 examples
+    are passed over. None if fewer than two factors vary.
+    """
+    codes, known = _checked(codes, factors)
+    pools = []
+    for factor in known.values():
+        alike = [np.flatnonzero(factor.classes == value) for value in range(factor.classes.max() + 1)]
+        if enough := [examples for examples in alike if len(examples) >= group / 4]:
+            pools.append(enough)
+    if len(pools) < 2:
+        return None
+    spread = codes.std(0)
+    active = codes[:, spread >= COLLAPSED] / spread[spread >= COLLAPSED]
+    if active.shape[1] == 0:
+        return 0.0
+    fixed = rng.integers(len(pools), size=votes)
+    least = np.empty(votes, np.int64)
+    for vote, factor_index in enumerate(fixed):
+        pool = pools[factor_index]
+        least[vote] = active[rng.choice(pool[rng.integers(len(pool))], group)].var(0).argmin()
+    half = votes // 2
+    table = np.zeros((active.shape[1], len(pools)))
+    np.add.at(table, (least[:half], fixed[:half]), 1)
+    return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
+
+
+# -------------------------------------------------------------------------------------------------- quality of pictures
+
+
+def frechet(a: Float[np.ndarray, "A D"], b: Float[np.ndarray, "M D"]) -> float:
+    """Fréchet distance of the Gaussians fitted to two sets: |m - m'|² + tr(C + C' - 2 (C^½ C' C^½)^½).
+
+    The trace of the last root is the sum of the singular values of C^½ C'^½: real, and exact for singular covariances.
+    """
+    a, b = _vectors(a), _vectors(b)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(
+            f"vectors of {a.shape[1]} and of {b.shape[1]} features: compute both with the same picture_features."
+        )
+    shift = a.mean(0) - b.mean(0)
+    first, second = (np.atleast_2d(np.cov(values, rowvar=False)) for values in (a, b))
+    overlap = np.linalg.svd(_root(first) @ _root(second), compute_uv=False).sum()
+    return max(0.0, float(shift @ shift + np.trace(first) + np.trace(second) - 2 * overlap))
+
+
+def picture_features(real: np.ndarray) -> Callable[[np.ndarray], Float[np.ndarray, "B D"]]:
+    """A function from images to their principal components, at most 50, as fitted to real images.
+
+    Images are bytes or floats in [0, 1], of any shape (B, ...). What lies outside these components, such as fine noise,
+    is not seen.
+    """
+    pixels = _flat(real)
+    pca = PCA(min(COMPONENTS, len(pixels) - 1, pixels.shape[1]), svd_solver="randomized", random_state=0).fit(pixels)
+
+    def features(images: np.ndarray) -> Float[np.ndarray, "B D"]:
+        flat = _flat(images)
+        if flat.shape[1] != pixels.shape[1]:
+            raise ValueError(
+                f"images of {flat.shape[1]} values, but the real ones have {pixels.shape[1]}: bring them to one shape."
+            )
+        return pca.transform(flat)
+
+    return features
+
+
+def sample_quality(real: np.ndarray, samples: np.ndarray) -> dict[str, float]:
+    """Fréchet distance from samples to real images in the space of `picture_features`, and its floor.
+
+    One half of the real images fits the features and is the reference of both numbers; the floor is the distance of
+    the other half, with as many images as there are samples (or of samples as there are images), because few images
+    look farther away than many. So perfect samples reach the floor, not 0. `images` is that number; compare only
+    distances from the same real images with the same number.
+    """
+    reference, rest = _halves(len(real), seed=0)
+    size = min(len(rest), len(samples))
+    features = picture_features(real[reference])
+    there = features(real[reference])
+    return {
+        "distance": frechet(there, features(samples[:size])),
+        "floor": frechet(there, features(real[rest[:size]])),
+        "images": size,
+    }
+
+
+def _root(covariance: Float[np.ndarray, "D D"]) -> Float[np.ndarray, "D D"]:
+    """Symmetric square root."""
+    values, vectors = np.linalg.eigh(covariance)
+    return (vectors * np.sqrt(values.clip(0))) @ vectors.T
+
+
+def _vectors(values: np.ndarray) -> Float[np.ndarray, "B D"]:
+    values = np.asarray(values, np.float64)
+    if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
+        raise ValueError(f"features of shape {values.shape}: pass at least two finite vectors, one per row.")
+    return values
+
+
+def _flat(images: np.ndarray) -> Float[np.ndarray, "B P"]:
+    images = np.asarray(images)
+    if images.ndim < 2 or len(images) < 2:
+        raise ValueError(f"images of shape {images.shape}: pass at least two, as (B, ...).")
+    flat = images.reshape(len(images), -1).astype(np.float64) / (255 if images.dtype == np.uint8 else 1)
+    if not (flat.min() >= 0 and flat.max() <= 1):
+        raise ValueError(
+            f"image values from {flat.min():g} to {flat.max():g}: must lie in [0, 1]; divide by 255 or pass uint8."
+        )
+    return flat
+
+
+# ---------------------------------------------------------------------------------------------------------------- input
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A factor that varies: its values, and the class or bin of each example, counted from 0."""
+
+    values: np.ndarray
+    classes: np.ndarray
+    continuous: bool
+
+
+def _checked(codes: np.ndarray, factors: Factors) -> tuple[Float[np.ndarray, "B N"], dict[str, _Factor]]:
+    """Codes in double precision and the factors that vary, or an error that says what to do."""
+    codes = np.asarray(codes, np.float64)
+    if codes.ndim != 2 or codes.shape[1] == 0:
+        raise ValueError(f"codes of shape {codes.shape}: pass one row per image and one column per latent, (B, N).")
+    if len(codes) < 4:
+        raise ValueError(f"{len(codes)} codes: at least 4 needed, and some thousands for steady numbers; encode more.")
+    if not np.isfinite(codes).all():
+        bad = int((~np.isfinite(codes)).any(1).sum())
+        raise ValueError(f"{bad} of {len(codes)} codes contain NaN or infinity: leave these images out.")
+    known = {name: _factor(name, np.asarray(values), len(codes)) for name, values in factors.items()}
+    return codes, {name: factor for name, factor in known.items() if factor is not None}
+
+
+def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
+    """A factor ready to measure, None if it does not vary."""
+    if values.shape != (count,):
+        raise ValueError(f"factor {name!r} of shape {values.shape}: pass one value per code, ({count},).")
+    continuous = values.dtype.kind == "f"
+    if continuous:
+        values = values.astype(np.float64)
+        if not (values.min() >= -STILL and values.max() <= 1 + STILL):
+            raise ValueError(
+                f"factor {name!r} has values from {values.min():g} to {values.max():g}: "
+                "scale a continuous factor to [0, 1], or pass class labels as integers."
+            )
+        if np.ptp(values) <= STILL:
+            return None
+        # An edge belongs to the bin above it, however its value was rounded.
+        bins = np.clip((values * FACTOR_BINS + 1e-5).astype(np.int64), 0, FACTOR_BINS - 1)
+    elif values.dtype.kind in "iub":
+        bins = values
+    else:
+        raise TypeError(f"factor {name!r} of dtype {values.dtype}: pass integers (classes) or floats in [0, 1].")
+    found, classes = np.unique(bins, return_inverse=True)
+    return _Factor(values, classes, continuous) if len(found) > 1 else None
+
+
+def _varies(code: Float[np.ndarray, " B"]) -> bool:
+    return bool(code.std() > STILL)
+
+
+def _halves(count: int, seed: int) -> tuple[Int[np.ndarray, " H"], Int[np.ndarray, " H"]]:
+    """Two random halves of the examples, which may come in any order."""
+    order = np.random.default_rng(seed).permutation(count)
+    return order[: count // 2], order[count // 2 :]
