@@ -251,6 +251,7 @@ def test_figure2_shows_true_and_announced_switches(three: Results) -> None:
     (marks,) = [line for line in ours.lines if line.get_marker() == "|"]
     assert np.asarray(marks.get_xdata()).tolist() == [104, 204, 105, 205]  # seed 0, seed 1
     assert not [line for line in baseline.lines if line.get_marker() == "|"]
+    assert ours.get_ylim()[1] < 0.95  # they lie on the edge and do not stretch the axis
 
 
 def test_figure2_shows_the_atypicality_of_the_first_seed_and_the_threshold(three: Results) -> None:
@@ -263,10 +264,8 @@ def test_figure2_shows_the_atypicality_of_the_first_seed_and_the_threshold(three
 
 
 def test_figure2_orders_latents_and_marks_their_use(three: Results) -> None:
-    ours, baseline = (
-        axes_titled(figures.figure2(three), "VASE (SDA): every")[0],
-        axes_titled(figures.figure2(three), "CCI-VAE (–): every")[0],
-    )
+    figure = figures.figure2(three)
+    (ours,), (baseline,) = (axes_titled(figure, f"{name}: every") for name in ("VASE (SDA)", "CCI-VAE (–)"))
     assert [label.get_text() for label in ours.get_yticklabels()] == ["seed", "z2", "z0", "z1", "z3", "z4", "z5"]
     assert [label.get_text() for label in baseline.get_yticklabels()] == ["seed", "z0", "z1", "z2", "z3", "z4"]
     assert len(ours.images) == len(baseline.images) == 3
@@ -336,6 +335,7 @@ def test_disentanglement_along_the_stream(three: Results) -> None:
     mig = figure.axes[0].containers
     assert len(mig) == 2  # VASE and CCI-VAE
     line, _, (bars,) = mig[0]
+    np.testing.assert_allclose(line.get_xdata(), [1, 2, 3], atol=0.1)  # a little aside of the stages' numbers
     np.testing.assert_allclose(line.get_ydata(), [0.35, 0.30, 0.25])
     np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars.get_segments()], 2 * 0.1 / 2**0.5)
     assert len(figure.axes[1].containers[0][0].get_ydata()) == 2  # MNIST is met in the second stage

@@ -100,7 +100,7 @@ class TestRun:
 
     def test_a_result_of_other_settings_is_an_error(self, study):
         longer = dataclasses.replace(SMALL, steps={"smoke": 61})
-        with pytest.raises(ValueError, match="all-0.json was made with another steps"):
+        with pytest.raises(ValueError, match=r"all-0\.json was made with another steps"):
             missing(jobs_of(longer, "smoke", study / "results", study / "runs"))
 
 
@@ -160,11 +160,11 @@ class TestOrder:
 # ------------------------------------------------------------------------------------------ the experiments themselves
 
 
-@pytest.mark.parametrize("name", ["ablation", "three-stage", "five-datasets", "sensitivity"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("preset", ["laptop", "paper", "smoke"])
 def test_every_condition_is_a_valid_configuration(name, preset):
     for job in jobs_of(EXPERIMENTS[name], preset, "results", "runs", seeds=[0]):
-        assert RunSettings.from_dict(job.settings.to_dict()).measures
+        assert RunSettings.from_dict(job.settings.to_dict()) == job.settings
         configuration(preset, (1, 64, 64)).with_values(dict(job.settings.overrides))
 
 
@@ -250,6 +250,52 @@ class TestTable1:
 
     def test_change_is_none_where_nothing_was_measured(self, results):
         assert change(results.of("disentangled-SDA"), "accuracy", ("moving-mnist",)) == [None, None]
+
+
+def _stage(mask, used, position=None):
+    row = {"kind": "stage", "step": 1, "mask": mask, "used": used}
+    return row | (
+        {"position": {axis: {"latent": n} for axis, n in zip("xy", position, strict=True)}} if position else {}
+    )
+
+
+class TestLatents:
+    """Three latents: x is 0, y is 1, shape is 2."""
+
+    GOOD = (
+        _stage([True] * 3, [True] * 3, (0, 1)),
+        _stage([False, False, True], [False, False, True]),
+        _stage([True] * 3, [True] * 3),
+    )
+
+    @pytest.mark.parametrize(
+        ("stage", "replacement", "expected"),
+        [
+            (0, None, True),
+            (0, _stage([True] * 3, [True, False, True], (0, 1)), False),
+            (0, _stage([True] * 3, [True] * 3, (0, 0)), False),
+            (1, _stage([False, True, True], [False, False, True]), False),
+            (2, _stage([True] * 3, [True, False, True]), False),
+        ],
+    )
+    def test_position_pattern(self, tmp_path, stage, replacement, expected):
+        rows = list(self.GOOD)
+        rows[stage] = replacement or rows[stage]
+        (tmp_path / "a-0.json").write_text(json.dumps({"rows": rows}))
+        assert ablation.masks_position_where_nothing_moves(Result(tmp_path / "a-0.json")) is expected
+
+    def test_table_by_hand(self, tmp_path):
+        folder = tmp_path / "ablation" / "laptop"
+        _hand_made(folder, "disentangled-SDA", 0, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+        path = folder / "disentangled-SDA-0.json"
+        content = json.loads(path.read_text())
+        used = [[True, True, False, False], [True, False, True, False]]
+        content["summary"]["shared"] = [0]
+        content["rows"] += [*self.GOOD, {"kind": "end", "step": 30, "environments": [{"used": u} for u in used]}]
+        path.write_text(json.dumps(content))
+        (row,) = ablation.latents(results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)).rows
+        assert [entry.values for entry in row[2:5]] == [(3,), (1,), (1,)]
+        assert row[5] == "1 of 1"
 
 
 def _announce(step, environment, new, came_from):

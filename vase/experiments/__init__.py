@@ -1,10 +1,16 @@
 """The experiments of the paper: what is run, as data, and what is read from the saved rows."""
 
-from vase.experiments import ablation, five_datasets, sensitivity, three_stage
+from vase.experiments.ablation import ABLATION
+from vase.experiments.five_datasets import FIVE_DATASETS
+from vase.experiments.sensitivity import SENSITIVITY
+from vase.experiments.streams import RETURNS, TWELVE_WORLDS
 from vase.experiments.study import Condition, Experiment, Job, Result, Results, jobs_of, results_of
+from vase.experiments.three_stage import THREE_STAGE
 
 EXPERIMENTS = {
-    module.EXPERIMENT.name: module.EXPERIMENT for module in (ablation, three_stage, five_datasets, sensitivity)
+    experiment.name: experiment
+    for experiment in (ABLATION, THREE_STAGE, FIVE_DATASETS, SENSITIVITY, RETURNS, TWELVE_WORLDS)
 }
+"""By name."""
 
 __all__ = ["EXPERIMENTS", "Condition", "Experiment", "Job", "Result", "Results", "jobs_of", "results_of"]

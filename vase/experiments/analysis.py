@@ -89,6 +89,37 @@ def note(results: Results) -> str:
     )
 
 
+def forgetting_table(results: Results) -> Table:
+    """Accuracy and position error of each world: best during its stage, change after it."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        worlds = runs[0].record.worlds if runs else ()
+        for label, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)]:
+            rows.append(
+                (
+                    condition.name,
+                    label,
+                    len(runs),
+                    percent(best(runs, "accuracy", chosen)),
+                    percent(change(runs, "accuracy", chosen)),
+                    tenthousandths(best(runs, "mse", chosen)),
+                    tenthousandths(change(runs, "mse", chosen)),
+                )
+            )
+    columns = (
+        "condition",
+        "world",
+        "seeds",
+        "ID max (%)",
+        "ID change (%)",
+        "position min (1e-4)",
+        "position change (1e-4)",
+    )
+    notes = ("The last world has no change. The paper prints no numbers for this stream.", note(results))
+    return Table(f"{results.experiment.name}: learnt and forgotten", columns, tuple(rows), notes)
+
+
 def detection(results: Results) -> Table:
     """Switches: found, late, false, missed; worlds recognised when they come back."""
     rows: list[tuple[Entry, ...]] = []
@@ -185,7 +216,8 @@ def quality(results: Results) -> Table:
             rows.append((condition, title(world), label, known, error, samples, floor))
     notes = (
         "reconstruction: mean squared error of a pixel × 1000. dreams: Fréchet distance between dreams and held-out "
-        "images in the space of the images' first principal components; floor: between two halves of the images. recognised: "
+        "images in the space of the images' first principal components; floor: between two halves of the images. "
+        "recognised: "
         "seeds in which a held-out batch fits the environment that the classifier names.",
         note(results),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -110,7 +111,6 @@ def _draw_announced(axis: Axes, records: Sequence[Record]) -> list[Line2D]:
     steps = [int(row["step"]) for record in records for row in record.switches]
     if steps:
         label = f"announced ({len(records)} seed{'s' * (len(records) > 1)})"
-        (marks,) = axis.plot(steps, [0.96] * len(steps), "|", color=INK, markersize=9, zorder=5, label=label)
-        marks.set(transform=axis.get_xaxis_transform(), markeredgewidth=1.2)
-        handles.append(marks)
+        look: dict[str, Any] = {"markersize": 9, "markeredgewidth": 1.2, "transform": axis.get_xaxis_transform()}
+        handles += axis.plot(steps, [0.96] * len(steps), "|", color=INK, zorder=5, label=label, **look)
     return handles

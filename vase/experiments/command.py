@@ -122,8 +122,8 @@ def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome
             watch(statuses)
             for job, status in zip(jobs, statuses, strict=True):
                 if status.state in ("done", "skipped") and job.name not in kept:
-                    kept.add(job.name)
                     job.keep()
+                    kept.add(job.name)
 
         outcomes = run_many(
             [job.cell for job in jobs],

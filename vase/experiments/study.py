@@ -57,6 +57,8 @@ class Experiment:
     tables: Mapping[str, Callable[[Results], Table]]
     """Name -> table; the first one is the main one."""
     figures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings of every run, e.g. {"measures": False}."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes: data, device, threads."""
@@ -66,8 +68,7 @@ class Experiment:
             steps=self.steps.get(preset),
             overrides=dict(condition.overrides),
             seed=seed,
-            measures=True,
-            **place,
+            **{"measures": True, **self.options, **place},
         )
 
     def condition(self, name: str) -> Condition:

@@ -60,7 +60,7 @@ def appendix_table(results: Results) -> Table:
     return Table("Ablation, MNIST → Fashion → MNIST", columns, tuple(rows), notes)
 
 
-EXPERIMENT = Experiment(
+THREE_STAGE = Experiment(
     name="three-stage",
     title="the appendix's table: MNIST → Fashion → MNIST, with and without S, D, A and disentanglement",
     stream="mnist,fashion,mnist",
