@@ -117,8 +117,8 @@ def latents(results: Results) -> Table:
     )
     notes = (
         "used: by any environment, of 24 (paper: 8). shared: by several. recruited: used by the second environment and "
-        "not by the first. position: the latents of x and y on moving Fashion are used there, masked on MNIST, and used "
-        "on moving MNIST.",
+        "not by the first. position: the latents of x and y on moving Fashion are used there, masked on MNIST, and "
+        "used on moving MNIST.",
         note(results),
     )
     return Table("Ablation: use of the latents", columns, tuple(rows), notes)
