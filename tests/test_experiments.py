@@ -168,6 +168,13 @@ def test_every_condition_is_a_valid_configuration(name, preset):
         configuration(preset, (1, 64, 64)).with_values(dict(job.settings.overrides))
 
 
+def test_values_of_the_papers_table_of_hyperparameters():
+    five = EXPERIMENTS["five-datasets"]
+    assert five.settings(five.conditions[0], 0, "paper").overrides == {"dreaming.tau": 5_000}
+    assert five.settings(five.conditions[0], 0, "paper").steps == 150_000
+    assert five.settings(five.conditions[0], 0, "laptop").overrides == {}
+
+
 def test_the_sixteen_conditions_switch_what_their_letters_say():
     found = {c.name: c.overrides for c in EXPERIMENTS["ablation"].conditions}
     assert len(found) == 16

@@ -11,6 +11,7 @@ FIVE_DATASETS = Experiment(
     title="Figure 3: moving MNIST → Fashion → inverse Fashion → MNIST → moving Fashion",
     stream="moving-mnist,fashion,inverse-fashion,mnist,moving-fashion",
     steps={"laptop": 1_500},
+    values={"paper": {"dreaming.tau": 5_000}},
     conditions=(
         Condition("disentangled-SDA", shown=True),
         Condition("entangled-SDA", ENTANGLED, seeds=(0,), shown=True),

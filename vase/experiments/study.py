@@ -59,6 +59,8 @@ class Experiment:
     figures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     """Other settings of every run, e.g. {"measures": False}."""
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes: data, device, threads."""
@@ -66,7 +68,7 @@ class Experiment:
             preset,
             stream=self.stream,
             steps=self.steps.get(preset),
-            overrides=dict(condition.overrides),
+            overrides={**self.values.get(preset, {}), **condition.overrides},
             seed=seed,
             **{"measures": True, **self.options, **place},
         )
