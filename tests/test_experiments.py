@@ -64,7 +64,7 @@ class TestRun:
         assert content["seconds"] > 0
         assert content["summary"]["complete"]
 
-    def test_step_rows_of_the_first_seed_only(self, results):
+    def test_step_rows_of_the_shown_run_only(self, results):
         first, second = results.of("all")
         assert len(first.of("step")) == 18
         assert not second.of("step")

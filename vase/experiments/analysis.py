@@ -11,6 +11,7 @@ from vase.experiments.study import Condition, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.measures import alignment
 from vase.probes import Metric, forgetting, maximum
+from vase.report.album import environment_of
 from vase.report.record import title
 
 ON, OFF = "yes", "no"
@@ -212,13 +213,13 @@ def quality(results: Results) -> Table:
             error = spread([row["reconstruction"] for row in found], scale=1e3, digits=2)
             samples = spread([row["samples"] for row in found], digits=2)
             floor = spread([row["samples_floor"] for row in found], digits=2)
-            known = f"{sum(bool(row['recognised']) for row in found)} of {len(found)}"
+            known = f"{sum(row['environment'] == row['home'] for row in found)} of {len(found)}"
             rows.append((condition, title(world), label, known, error, samples, floor))
     notes = (
         "reconstruction: mean squared error of a pixel × 1000. dreams: Fréchet distance between dreams and held-out "
         "images in the space of the images' first principal components; floor: between two halves of the images. "
         "recognised: "
-        "seeds in which a held-out batch fits the environment that the classifier names.",
+        "seeds in which a held-out batch is taken for the environment that stood for its world.",
         note(results),
     )
     columns = ("condition", "world", "when", "recognised", "reconstruction", "dreams", "floor")
@@ -231,12 +232,18 @@ def _moments(results: Results) -> list[tuple[str, str, list[tuple[str, list[dict
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for world in runs[0].record.worlds if runs else ():
-            series = [[row for row in run.of("measures") if row["world"] == world] for run in runs]
+            series = [_measured(run, world) for run in runs]
             moments = [("after its visit", [rows[0] for rows in series if rows])]
             if any(len(rows) > 1 for rows in series):
                 moments.append(("at the end", [rows[-1] for rows in series if rows]))
             found.append((condition.name, world, moments))
     return found
+
+
+def _measured(run: Result, world: str) -> list[dict[str, Any]]:
+    """The measures of a world along the stream, each with the environment that stood for it."""
+    home = environment_of(run.record).get(world)
+    return [{**row, "home": home} for row in run.of("measures") if row["world"] == world]
 
 
 def sharing(results: Results) -> Table:
@@ -245,7 +252,7 @@ def sharing(results: Results) -> Table:
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for pair in combinations(runs[0].record.worlds if runs else (), 2):
-            compared = [alignment(*(_last(run, world)["information"] for world in pair)) for run in runs]
+            compared = [alignment(*(_measured(run, world)[-1]["information"] for world in pair)) for run in runs]
             for factor in dict.fromkeys(name for found in compared for name in found):
                 found = [one[factor] for one in compared if factor in one]
                 same = f"{sum(bool(one['same']) for one in found)} of {len(found)}"
@@ -258,7 +265,3 @@ def sharing(results: Results) -> Table:
     )
     columns = ("condition", "worlds", "factor", "same latent", "cosine")
     return Table(f"{results.experiment.name}: latents shared between worlds", columns, tuple(rows), notes)
-
-
-def _last(run: Result, world: str) -> dict[str, Any]:
-    return [row for row in run.of("measures") if row["world"] == world][-1]

@@ -1,8 +1,8 @@
 """Experiments as data: a stream, conditions and seeds; and the small files their finished runs leave behind.
 
 results/EXPERIMENT/PRESET/CONDITION-SEED.json holds one run: command, settings, configuration, versions, seconds,
-summary and rows. Step rows stay for the first seed only, which curves are drawn from. CONDITION-SEED.npz holds the
-pictures of conditions that are shown. Tables and figures read these files and nothing else.
+summary and rows. Conditions that figures show keep more of their first seed: step rows for the curves, and pictures in
+CONDITION-SEED.npz. Tables and figures read these files and nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Condition:
     """Fields of the configuration by dotted name."""
     seeds: tuple[int, ...] = FIVE_SEEDS
     shown: bool = False
-    """Keep pictures of the first seed."""
+    """Keep step rows and pictures of the first seed, for figures."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class Job:
     def keep(self) -> None:
         """Write the result files of the finished run."""
         directory = RunDirectory(self.cell.path)
-        first = self.seed == self.condition.seeds[0]
-        if self.condition.shown and first:
+        shown = self.condition.shown and self.seed == self.condition.seeds[0]
+        if shown:
             album_of(directory).save(self.target.with_suffix(".npz"))
-        rows = [row for row in directory.rows() if first or row["kind"] != "step"]
+        rows = [row for row in directory.rows() if shown or row["kind"] != "step"]
         summary = json.loads((directory.path / "summary.json").read_bytes())
         head = {
             "command": self.command(),
@@ -165,7 +165,7 @@ class Result:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Its rows, with step rows for the first seed only."""
+        """Its rows, with step rows only if it is shown."""
         return list(self.content["rows"])
 
     def of(self, kind: str) -> list[dict[str, Any]]:

@@ -21,21 +21,22 @@ def measure_world(model: VASE, world: Environment, rng: np.random.Generator) -> 
     """Disentanglement, reconstruction and dreams of a world, as the learner would take its images.
 
     Codes are sampled from q(z|x), as the probes' are: the mean of a latent that nobody uses can be exact to the last
-    digit and still say nothing through its noise. The environment is the classifier's candidate (Eq. 6), and
-    `recognised` tells whether the images fit it.
+    digit and still say nothing through its noise. `environment` is the verdict on a batch (Eq. 6, Alg. 1), None if the
+    learner would take it for a new world; pictures are then made in the classifier's candidate.
     """
     batch = world.sample(MEASURE_IMAGES, rng)
     mean, std = model.posterior(batch.images)
     codes = mean + std * rng.standard_normal(mean.shape).astype(mean.dtype)
     inference = model.infer_environment(batch.images[:JUDGED])
-    s = int(inference.probabilities.argmax())
+    candidate = int(inference.probabilities.argmax())
+    s = candidate if inference.environment is None else inference.environment
     real = np.asarray(batch.images, np.float32) / (255 if batch.images.dtype == np.uint8 else 1)
     error = real - model.reconstruct(batch.images, environment=s)
     dreams = model.dream(MEASURE_IMAGES // 2, environment=s, seed=int(rng.integers(2**31)))
     quality = sample_quality(real, dreams)
     return {
-        "environment": s,
-        "recognised": inference.environment == s,
+        "environment": inference.environment,
+        "candidate": candidate,
         **measure(codes, batch.factors, seed=int(rng.integers(2**31))),
         "reconstruction": _digits(np.square(error).mean()),
         "samples": _digits(quality["distance"]),
