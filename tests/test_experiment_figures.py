@@ -107,6 +107,7 @@ def make_rows(worlds: tuple[str, ...], seed: int, inferred: bool) -> list[dict[s
                     "step": end,
                     "stage": stage,
                     "world": other,
+                    "information": {"label": [0.9, 0.1], **({"x": [0.0, 0.8], "y": [0.29, 0.0]} if moves else {})},
                     "mig": 0.3 + 0.1 * seed - 0.05 * (stage - number),
                     "sap": 0.2,
                     "dci": {"disentanglement": 0.5, "completeness": 0.6, "informativeness": 0.7} if moves else None,
@@ -266,8 +267,8 @@ def test_figure2_shows_the_atypicality_of_the_first_seed_and_the_threshold(three
 def test_figure2_orders_latents_and_marks_their_use(three: Results) -> None:
     figure = figures.figure2(three)
     (ours,), (baseline,) = (axes_titled(figure, f"{name}: every") for name in ("VASE (SDA)", "CCI-VAE (–)"))
-    assert [label.get_text() for label in ours.get_yticklabels()] == ["seed", "z2", "z0", "z1", "z3", "z4", "z5"]
-    assert [label.get_text() for label in baseline.get_yticklabels()] == ["seed", "z0", "z1", "z2", "z3", "z4"]
+    assert [label.get_text() for label in ours.get_yticklabels()] == ["seed", "z2", "z0", "x  z1", "z3", "z4", "z5"]
+    assert [label.get_text() for label in baseline.get_yticklabels()] == ["seed", "z0", "x  z1", "z2", "z3", "z4"]
     assert len(ours.images) == len(baseline.images) == 3
     assert len(ours.patches) == 6 * (3 + 3)  # a bar per world and a box per stage
     hatched = [patch for patch in ours.patches if patch.get_hatch()]
@@ -356,6 +357,13 @@ def test_disentanglement_without_a_value_in_one_seed(five: Results, tmp_path: Pa
     figure = figures.disentanglement(Results(five.experiment, "smoke", tmp_path))
     assert figure.axes[0].containers[0][0].get_ydata()[0] == pytest.approx(0.3)  # seed 0 alone
     assert "entangled VASE (SDA), 2 seeds" in assert_readable(figure)
+
+
+def test_latents_are_named_after_the_place_they_tell(three: Results) -> None:
+    assert figures.meanings(three.first("disentangled-SDA")) == {1: "x"}  # 0.29 of y is too little
+    texts = [text.get_text() for text in figures.traversals(three, "disentangled-SDA").axes[0].get_yticklabels()]
+    assert "x  z1" in texts
+    assert "z0" in texts
 
 
 def test_missing_results_name_the_remedy(three: Results, tmp_path: Path) -> None:

@@ -31,8 +31,11 @@ _NAMES = {
 }
 _KEY = (
     "boxes 1, 2, ...: use of the latent as each stage ended, in the colour of the stage's world; "
-    "bar beside a strip: its use in that environment at the end of training"
+    "bar beside a strip: its use in that environment at the end of training; "
+    "x, y: tells most about the place of the object"
 )
+_TELLING = 0.3
+"""Share of a factor's entropy that a latent must tell to be named after it."""
 _QUALITY = {"reconstruction": "reconstruction\n(MSE per pixel) ↓", "samples": "dreams\n(Fréchet distance) ↓"}
 
 
@@ -101,7 +104,7 @@ def _draw_latents(axis: Axes, run: Result, latents: Sequence[int], name: str) ->
     ends = run.of("stage")
     worlds = run.record.worlds
     stages = [(stage_states(row)[list(latents)], world_colour(worlds.index(row["world"]))) for row in ends]
-    lefts = draw_traversals(axis, blocks, span=SPAN, before=stages)
+    lefts = draw_traversals(axis, blocks, span=SPAN, before=stages, names=meanings(run))
     height, width = blocks[0].seed.shape[-2:]
     for number, left in enumerate(lefts[: len(stages)], 1):
         axis.text(left + 0.15 * width, height, str(number), ha="center", va="bottom", fontsize=7)
@@ -111,6 +114,18 @@ def _draw_latents(axis: Axes, run: Result, latents: Sequence[int], name: str) ->
     axis.text(lefts[len(stages)] + 2.2 * width, 0.5 * height, "and its reconstruction", va="center", fontsize=7)
     axis.set_title(f"{name}: every latent from −{SPAN:g} to {SPAN:g} at the end of training", pad=20)
     axis.set_anchor("NW")
+
+
+def meanings(run: Result) -> dict[int, str]:
+    """Latents that tell most about the place of objects, "x" or "y", at the end of the run."""
+    found: dict[int, str] = {}
+    for row in run.of("measures"):
+        for factor in "xy" if row["stage"] == len(run.record.stages) - 1 else "":
+            values = row["information"].get(factor, [])
+            if values and max(values) > _TELLING:
+                latent = int(np.argmax(values))
+                found[latent] = "".join(sorted({factor, *found.get(latent, "")}))
+    return found
 
 
 def stage_states(row: Row) -> Int[np.ndarray, " N"]:
@@ -145,9 +160,10 @@ def _share(row: Sequence[Axes]) -> None:
 
 def traversals(results: Results, condition: str) -> Figure:
     """Large traversals of one condition, seeded by every world."""
-    album = results.first(condition).album
+    run = results.first(condition)
+    album = run.album
     name = f"{heading(condition)}: every latent from −{SPAN:g} to {SPAN:g} at the end of training"
-    return traversal_page(album.blocks(album.order()), span=SPAN, column=3.6, title=name)
+    return traversal_page(album.blocks(album.order()), span=SPAN, column=3.6, title=name, names=meanings(run))
 
 
 def cross_domain(results: Results, conditions: Sequence[str]) -> Figure:

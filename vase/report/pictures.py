@@ -77,9 +77,14 @@ def traversals(
 
 
 def traversal_page(
-    blocks: Sequence[Traversal], *, span: float = 2.0, column: float = _COLUMN, title: str | None = None
+    blocks: Sequence[Traversal],
+    *,
+    span: float = 2.0,
+    column: float = _COLUMN,
+    title: str | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Figure:
-    """A page of traversals of the same latents; `column` is the width of one in inches."""
+    """A page of traversals of the same latents; `column` is the width of one in inches, `names` say what they mean."""
     columns = 3 if len(blocks) in (5, 6) else min(len(blocks), _PER_LINE)
     lines = -(-len(blocks) // columns)
     rows, points = blocks[0].frames.shape[:2]
@@ -90,7 +95,7 @@ def traversal_page(
         for axis in grid.flat:
             axis.set_axis_off()
         for axis, block in zip(grid.flat, blocks, strict=False):
-            draw_traversals(axis, [block], span=span)
+            draw_traversals(axis, [block], span=span, names=names)
             axis.set_title(block.heading)
         figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
         if title:
@@ -152,11 +157,12 @@ def draw_traversals(
     header: bool = True,
     span: float = 2.0,
     before: Sequence[tuple[Int[np.ndarray, " L"], str]] = (),
+    names: Mapping[int, str] | None = None,
 ) -> list[float]:
     """Traversals of the same latents side by side, one strip per latent, marked as used, unused or masked.
 
-    `before` puts more marks on the left, a column per (states, colour). Returns where columns begin on the x axis, in
-    pixels: first these, then the blocks.
+    `before` puts more marks on the left, a column per (states, colour); `names` say what a latent means. Returns where
+    columns begin on the x axis, in pixels: first these, then the blocks.
     """
     latents, (points, _, height, width) = blocks[0].latents, blocks[0].frames.shape[1:]
     pitch, total = height + 3 * _GAP, points * (width + _GAP) - _GAP
@@ -175,7 +181,7 @@ def draw_traversals(
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0, pad=9)
     middles = [i * pitch + height / 2 for i in range(rows)]
-    axis.set_yticks(middles, (["seed"] if header else []) + [f"z{n}" for n in latents])
+    axis.set_yticks(middles, (["seed"] if header else []) + [_name(n, names) for n in latents])
     used = np.any([block.states == State.USED for block in blocks], axis=0)
     for text, bold in zip(axis.get_yticklabels()[header:], used, strict=True):
         text.set(color=INK if bold else GREY, fontweight="bold" if bold else "normal")
@@ -184,6 +190,11 @@ def draw_traversals(
     axis.set_xlim(min([-0.3 * width, *columns]), lefts[-1] + total)
     axis.set_ylim(rows * pitch, 0)
     return [*columns, *lefts]
+
+
+def _name(latent: int, names: Mapping[int, str] | None) -> str:
+    meaning = (names or {}).get(latent)
+    return f"{meaning}  z{latent}" if meaning else f"z{latent}"
 
 
 def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
