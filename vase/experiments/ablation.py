@@ -194,6 +194,9 @@ ABLATION = Experiment(
         "disentanglement": disentanglement,
         "quality": quality,
         "sharing": sharing,
+        "shown-disentanglement": lambda results: disentanglement(results.shown()),
+        "shown-quality": lambda results: quality(results.shown()),
+        "shown-sharing": lambda results: sharing(results.shown()),
     },
     figures={
         "figure2": figures.figure2,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,6 +197,11 @@ class Results:
         self.experiment.condition(condition)
         paths = {path.stem.removeprefix(f"{condition}-"): path for path in self.folder.glob(f"{condition}-*.json")}
         return [Result(paths[seed]) for seed in sorted(filter(str.isdecimal, paths), key=int)]
+
+    def shown(self) -> Results:
+        """The same, with the conditions that figures show alone."""
+        chosen = tuple(condition for condition in self.experiment.conditions if condition.shown)
+        return replace(self, experiment=replace(self.experiment, conditions=chosen))
 
     def first(self, condition: str) -> Result:
         """The run that figures show."""
