@@ -50,7 +50,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
-        ("data fetch", ["mnist, fashion, digits, glyphs", "example: vase data fetch"]),
+        ("data fetch", ["mnist, fashion, faces, digits, glyphs, outdoors, indoors", "example: vase data fetch"]),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that hold commas, and end a single one"]),

@@ -27,6 +27,7 @@ from vase.runs.grid import read_seeds, read_vary, table
 from vase.runs.settings import THREE_WORLDS
 from vase.streams import DataUnavailable
 from vase.streams.sources import NAMES, fetch, status
+from vase.worlds3d import WORLDS
 
 USER_ERRORS = (ValueError, TypeError, OSError, DataUnavailable, FloatingPointError, ModuleNotFoundError)
 """What wrong input or a machine in trouble leads to; each message says what to do."""
@@ -173,7 +174,14 @@ def _parser() -> argparse.ArgumentParser:
         actions, "list", _data_list, "Say where each dataset is and whether its content is right.", "vase data list"
     )
     fetcher = _command(actions, "fetch", _data_fetch, "Fetch datasets into the cache.", "vase data fetch mnist")
-    fetcher.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: mnist fashion)")
+    fetcher.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join((*NAMES, *WORLDS))} (default: mnist fashion); outdoors and indoors are rendered; "
+        "faces: the 400 ORL faces; with VASE_FACES=DIR in the environment the pictures in that folder, e.g. CelebA, "
+        "take their place, and nothing needs fetching",
+    )
     _train_arguments(commands)
     _sweep_arguments(commands)
     figures = _command(
@@ -261,8 +269,9 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     """What a run is, whether alone or one of many."""
     parser.add_argument(
         "--stream",
-        help="worlds in order: [moving-][inverse-]DATASET[:SPRITE] or folder:PATH, *N for the length of one stage, "
-        f"e.g. mnist,fashion*500,mnist; datasets: {', '.join(NAMES)} (default: {THREE_WORLDS})",
+        help="worlds in order: [moving-][soft-][inverse-]DATASET[:SPRITE], faces, outdoors, indoors or folder:PATH, *N "
+        f"for the length of one stage, e.g. mnist,fashion*500,mnist; datasets: {', '.join(NAMES)} "
+        f"(default: {THREE_WORLDS})",
     )
     parser.add_argument("--preset", help="laptop, paper or smoke (default: laptop)")
     parser.add_argument("--steps", type=int, help="batches per stage (default: laptop 3000, paper 150000, smoke 100)")
@@ -280,6 +289,10 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-every", type=int, metavar="N", help="steps between two checkpoints (default: laptop 500)"
     )
     parser.add_argument("--canvas", type=int, help="side of the images in pixels (default: 32; paper 64)")
+    parser.add_argument("--faces", metavar="DIR", help="pictures for the world faces, e.g. CelebA's (default: ORL's)")
+    parser.add_argument(
+        "--frames", metavar="DIR", help="folder with frames of outdoors and indoors (default: they are rendered)"
+    )
     parser.add_argument("--sprite", type=int, help="side of the sprites in pixels (default: 20; paper 28)")
     parser.add_argument("--batch-size", type=int, help="images per batch (default: 64; smoke 32)")
     parser.add_argument(

@@ -18,6 +18,7 @@ def no_routes(monkeypatch, tmp_path):
         raise RouteFailed("closed for the test")
 
     monkeypatch.setenv("VASE_DATA", str(tmp_path / "cache"))
+    monkeypatch.delenv("VASE_FACES", raising=False)
     monkeypatch.setattr(routes, "from_mirrors", closed)
     monkeypatch.setattr(routes, "from_packages", closed)
     monkeypatch.setattr(routes, "INSTALLED", tmp_path / "not-installed")

@@ -20,3 +20,13 @@ def test_real_data_if_it_is_here(name, first):
     assert np.bincount(test.labels).min() > 800
     batch = environment(f"moving-{name}", folder=CACHE, canvas=64, sprite=28).sample(32, np.random.default_rng(0))
     assert batch.images.shape == (32, 1, 64, 64)
+
+
+def test_real_faces_if_they_are_here():
+    try:
+        train, test = load("faces", folder=CACHE), load("faces", "test", folder=CACHE)
+    except DataUnavailable:
+        pytest.skip("faces have not been fetched")
+    assert (train.images.shape, test.images.shape) == ((360, 112, 92), (40, 112, 92))
+    batch = environment("faces", folder=CACHE).sample(64, np.random.default_rng(0))
+    assert batch.images.std() > 40

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from vase.streams import Environment, environment
+from vase.streams.environments import SoftEnvironment
 from vase.streams.names import ENVIRONMENTS
+from vase.streams.sources import NAMES
 from vase.streams.sprites import Bank, SpriteEnvironment
 
 FULL = Bank(np.full((3, 6, 6), 200, np.uint8), np.array([7, 8, 9]), "full squares")
@@ -55,6 +57,27 @@ def test_inverse_is_the_negative_of_the_whole_canvas():
             np.testing.assert_array_equal(inverse.factors[factor], plain.factors[factor])
 
 
+def test_soft_keeps_four_fifths_of_the_contrast_about_mid_grey():
+    shades = Bank(np.array([[[0, 100], [128, 255]]], np.uint8), np.array([3]), "shades")
+    inner = SpriteEnvironment("shades", 2, shades)
+    soft = SoftEnvironment("soft-shades", inner)
+    # 0.8·v + 25.5: 25.5, 105.5, 127.9, 229.5
+    assert soft.sample(1, rng()).images[0, 0].tolist() == [[26, 106], [128, 230]]
+    assert (soft.sprite, soft.n_classes, soft.source, soft.image_shape) == (2, 4, "shades", (1, 2, 2))
+    assert soft.sample(1, rng()).factors["label"].tolist() == [3]
+
+
+def test_soft_takes_the_negative_first_and_reaches_the_empty_canvas():
+    soft = environment("moving-soft-inverse-digits:12")
+    inverse = environment("moving-inverse-digits:12")
+    assert (soft.name, soft.sprite) == ("moving-soft-inverse-digits:12", 12)
+    a, b = soft.sample(8, rng()).images, inverse.sample(8, rng()).images
+    assert np.abs(a - (0.8 * b + 25.5)).max() <= 0.5
+    assert (a[b == 255] == 230).all()
+    assert soft != inverse
+    assert soft == environment("moving-soft-inverse-digits", sprite=12)
+
+
 def test_labels_belong_to_the_sprites(tiny, tmp_path):
     tiny.put(tmp_path / "cache" / "mnist")
     batch = environment("moving-mnist", canvas=40, sprite=9).sample(100, rng())
@@ -84,11 +107,15 @@ def test_any_canvas_and_sprite(canvas):
 
 
 def test_every_name_makes_an_environment():
-    assert len(set(ENVIRONMENTS)) == 16
-    for name in ENVIRONMENTS:
+    names = {name for name in ENVIRONMENTS if name.rpartition("-")[2] in NAMES}
+    assert len(names) == 4 * 8 + 4  # four datasets of sprites, and faces, which do not move
+    for name in sorted(names):
         made = environment(name, fallback=True)
         assert isinstance(made, Environment)
-        assert (made.moving, made.inverse) == ("moving-" in name, "inverse-" in name)
+        assert isinstance(made, SoftEnvironment) == ("soft-" in name)
+        plain = made.inner if "soft-" in name else made
+        assert (plain.moving, plain.inverse) == ("moving-" in name, "inverse-" in name)
+        assert environment(made.name) == made  # the name leads back to it, also that of a stand-in
 
 
 def test_environments_share_sprites_and_know_when_they_are_the_same():
@@ -117,6 +144,8 @@ def test_sampling_is_reproducible_and_fast():
         ("inverse-moving-fashion", {}, ValueError, "did you mean '(moving-)?inverse-fashion'"),
         ("moving-fasion:12", {}, ValueError, "did you mean 'moving-fashion'"),
         ("digits:x", {}, ValueError, "DATASET\\[:SPRITE\\]"),
+        ("inverse-soft-digits", {}, ValueError, "did you mean '(soft-)?inverse-digits'"),
+        ("soft-moving-digits", {}, ValueError, "did you mean 'moving-(soft-)?digits'"),
         ("", {}, ValueError, "unknown"),
         (3, {}, TypeError, "expected a name"),
         ("digits", {"canvas": 10}, ValueError, "canvas = 10 is smaller than sprite = 20.*use canvas >= 20"),

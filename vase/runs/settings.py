@@ -54,6 +54,10 @@ class RunSettings:
     """Steps between two step rows."""
     data: str | None = None
     """A folder with the datasets' idx files, tried first."""
+    faces: str | None = None
+    """A folder of face pictures for the world `faces`; by default what VASE_FACES names, else the ORL faces."""
+    frames: str | None = None
+    """A folder with frames of the worlds `outdoors` and `indoors`, which are rendered without it."""
     fallback: bool = False
     """Use the embedded stand-ins (digits, glyphs) where the real data cannot be had."""
     device: str = "auto"
@@ -137,7 +141,13 @@ def make_plan(
         report: called with one line per failed route to the data, and for each stand-in.
     """
     fallback = settings.fallback and stages is None
-    place: dict[str, Any] = {"canvas": settings.canvas, "sprite": settings.sprite, "folder": settings.data}
+    place: dict[str, Any] = {
+        "canvas": settings.canvas,
+        "sprite": settings.sprite,
+        "folder": settings.data,
+        "faces": settings.faces,
+        "frames": settings.frames,
+    }
 
     def parse(text: str, fallback: bool) -> Schedule:
         return Schedule.parse(

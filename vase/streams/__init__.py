@@ -9,6 +9,7 @@
 from vase.streams.datasets import Labelled
 from vase.streams.environments import Batch, Environment
 from vase.streams.folders import ArrayEnvironment, from_array, from_folder
+from vase.streams.frames import FrameEnvironment, frame_environment, lab_frames
 from vase.streams.names import environment
 from vase.streams.schedules import Schedule, Stage
 from vase.streams.sources import DataUnavailable, load, load_or_embedded
@@ -19,13 +20,16 @@ __all__ = [
     "Batch",
     "DataUnavailable",
     "Environment",
+    "FrameEnvironment",
     "Labelled",
     "Schedule",
     "SpriteEnvironment",
     "Stage",
     "environment",
+    "frame_environment",
     "from_array",
     "from_folder",
+    "lab_frames",
     "load",
     "load_or_embedded",
 ]

@@ -1,4 +1,4 @@
-"""The idx files of MNIST and Fashion-MNIST: what they are called, what they must contain, how they are read."""
+"""The idx files of MNIST, Fashion-MNIST and the ORL faces: their names, what they must contain, how they are read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import gzip
 import hashlib
 import io
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -22,9 +23,9 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Grey 28×28 images with class labels, both read-only, and a line that says where they came from."""
+    """Grey images (28×28, faces 112×92) with class labels, both read-only, and a line about where they came from."""
 
-    images: UInt8[np.ndarray, "N 28 28"]
+    images: UInt8[np.ndarray, "N H W"]
     labels: Int64[np.ndarray, " N"]
     source: str
 
@@ -38,18 +39,24 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One published dataset: the sha256 of each decompressed idx file, and the names other people give its folder."""
+    """One published dataset: the sha256 of each decompressed idx file, and the names other people give its folder.
+
+    ``files`` says which files a split is read from, ``sizes`` how many bytes each has when decompressed.
+    """
 
     name: str
     title: str
     sha256: dict[str, str]
     folders: tuple[str, ...]
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FILES)
+    sizes: Mapping[str, int] = field(default_factory=lambda: BYTES)
 
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+ORL_FACES = "orl-faces-idx3-ubyte"
 
-FILES: dict[str, tuple[str, str]] = {"train": (TRAIN_IMAGES, TRAIN_LABELS), "test": (TEST_IMAGES, TEST_LABELS)}
+FILES: dict[str, tuple[str, ...]] = {"train": (TRAIN_IMAGES, TRAIN_LABELS), "test": (TEST_IMAGES, TEST_LABELS)}
 BYTES: dict[str, int] = {
     TRAIN_IMAGES: 16 + 60_000 * 784,
     TRAIN_LABELS: 8 + 60_000,
@@ -80,14 +87,22 @@ DATASETS: dict[str, Dataset] = {
         },
         folders=("fashion", "fashion-mnist", "FashionMNIST", "FashionMNIST/raw"),
     ),
+    "faces": Dataset(
+        name="faces",
+        title="ORL faces",
+        sha256={ORL_FACES: "08af3cf33ca2a557f6b7b3385d98ed4d59d7dd9afc34f893cceb4888ba999776"},
+        folders=("faces",),
+        files={"train": (ORL_FACES,), "test": (ORL_FACES,)},
+        sizes={ORL_FACES: 16 + 400 * 112 * 92},
+    ),
 }
 
 
-def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Return a hint for an unknown name: the closest known one and the whole list."""
+def nearest(name: str, known: list[str] | tuple[str, ...], shown: tuple[str, ...] | None = None) -> str:
+    """Return a hint for an unknown name: the closest known one and the whole list, or what is ``shown`` instead."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(known)}"
+    return f"{hint}known: {', '.join(shown or known)}"
 
 
 def check_split(split: str) -> None:
@@ -96,24 +111,24 @@ def check_split(split: str) -> None:
         raise ValueError(f"split = {split!r}: must be one of the splits; {nearest(split, tuple(FILES))}")
 
 
-def unpack(data: bytes, file: str, where: str) -> bytes:
+def unpack(data: bytes, file: str, where: str, sizes: Mapping[str, int] = BYTES) -> bytes:
     """Return the idx bytes of ``file``, gunzipped if need be, never more than the file may hold."""
     if data[:2] != b"\x1f\x8b":
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return stream.read(BYTES[file] + 1)
+            return stream.read(sizes[file] + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise Rejected(f"{where} is truncated or damaged ({error})") from error
 
 
 def verify(dataset: Dataset, file: str, data: bytes, where: str) -> bytes:
     """Return the idx bytes of ``file`` if their sha256 is the published one, else raise ``Rejected``."""
-    data = unpack(data, file, where)
-    if len(data) != BYTES[file]:
-        short = "truncated" if len(data) < BYTES[file] else "altered"
-        held = f"{len(data)}" if len(data) <= BYTES[file] else f"more than {BYTES[file]}"
-        raise Rejected(f"{where} is {short}: {held} bytes, {dataset.title} has {BYTES[file]}")
+    data, size = unpack(data, file, where, dataset.sizes), dataset.sizes[file]
+    if len(data) != size:
+        short = "truncated" if len(data) < size else "altered"
+        held = f"{len(data)}" if len(data) <= size else f"more than {size}"
+        raise Rejected(f"{where} is {short}: {held} bytes, {dataset.title} has {size}")
     found = hashlib.sha256(data).hexdigest()
     if found != dataset.sha256[file]:
         raise Rejected(f"{where} is altered: sha256 {found[:12]}…, {dataset.title} has {dataset.sha256[file][:12]}…")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
+
+CONTRAST = 0.8
+"""What ``soft-`` leaves of the contrast about mid-grey: black becomes 26, white 230. The paper's appendix: "slightly
+reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar"."""
+_SOFT = np.rint(127.5 + CONTRAST * (np.arange(256) - 127.5)).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +45,42 @@ class Environment(Protocol):
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` images; all randomness comes from ``rng``."""
+
+
+@dataclass(frozen=True)
+class SoftEnvironment:
+    """Another environment with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image.
+
+    What the other environment tells beyond images (classes, size of sprites, source) is passed on.
+    """
+
+    name: str = field(compare=False)
+    inner: Environment
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        return self.inner.image_shape
+
+    @property
+    def source(self) -> str:
+        """Which data this really is, and by which route it came."""
+        return getattr(self.inner, "source", "")
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that labels count, 0 without labels."""
+        return getattr(self.inner, "n_classes", 0)
+
+    @property
+    def sprite(self) -> int | None:
+        """Side of a sprite in pixels, None without sprites."""
+        return getattr(self.inner, "sprite", None)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images of the other environment and soften them."""
+        batch = self.inner.sample(n, rng)
+        return Batch(_SOFT[batch.images], batch.factors)
 
 
 def whole(what: str, value: Any, least: int) -> int:

@@ -131,16 +131,21 @@ def _class(file: Path, base: Path) -> str:
     return file.relative_to(base).parts[0] if file.parent != base else ""
 
 
-def _picture(file: Path, size: int) -> Image.Image:
-    """Read one picture as grey (mode L) or colour (mode RGB) at the wanted size; name it if it cannot be read."""
+def read_picture(file: Path) -> Image.Image:
+    """Read one picture as grey (mode L) or colour (mode RGB); name it if it cannot be read."""
     try:
         with Image.open(file) as opened:
             grey = opened.mode in {"1", "L", "LA"}
             if opened.mode in {"I", "I;16", "F"}:
                 raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
-            picture = opened.convert("L" if grey else "RGB")
+            return opened.convert("L" if grey else "RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
+
+
+def _picture(file: Path, size: int) -> Image.Image:
+    """Read one picture at the wanted size."""
+    picture = read_picture(file)
     if picture.size == (size, size):
         return picture
     return picture.resize((size, size), Image.Resampling.BILINEAR)

@@ -1,19 +1,34 @@
-"""Environments by name: ``[moving-][inverse-](mnist|fashion|digits|glyphs)[:SPRITE]`` or ``folder:PATH``."""
+"""Environments by name.
+
+``[moving-][soft-][inverse-](mnist|fashion|digits|glyphs)[:SPRITE]``, ``[soft-][inverse-]faces``, ``outdoors``,
+``indoors`` or ``folder:PATH``; the words before the dataset come in this order. The negative is taken first, then the
+contrast is reduced.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 
 from vase.streams.datasets import check_split, nearest
-from vase.streams.environments import Environment, whole
+from vase.streams.environments import Environment, SoftEnvironment, whole
+from vase.streams.faces import face_environment
 from vase.streams.folders import from_folder
-from vase.streams.sources import NAMES, Report
+from vase.streams.frames import frame_environment
+from vase.streams.sources import EMBEDDED, NAMES, DataUnavailable, Report
 from vase.streams.sprites import SpriteEnvironment, bank, check_fits
+from vase.worlds3d import WORLDS
 
-ENVIRONMENTS = tuple(
-    f"{moving}{inverse}{name}" for name in NAMES for moving in ("", "moving-") for inverse in ("", "inverse-")
+SPRITES = tuple(name for name in NAMES if name != "faces")
+_TONES = tuple(f"{soft}{inverse}" for soft in ("", "soft-") for inverse in ("", "inverse-"))
+ENVIRONMENTS = (
+    *(f"{moving}{tone}{name}" for name in SPRITES for moving in ("", "moving-") for tone in _TONES),
+    *(f"{tone}faces" for tone in _TONES),
+    *WORLDS,
 )
+GRAMMAR = ("[moving-][soft-][inverse-]DATASET[:SPRITE]", "[soft-][inverse-]faces", "folder:PATH")
+_log = logging.getLogger("vase.streams")
 
 
 def environment(
@@ -23,19 +38,25 @@ def environment(
     sprite: int = 20,
     split: str = "train",
     folder: str | os.PathLike[str] | None = None,
+    faces: str | os.PathLike[str] | None = None,
+    frames: str | os.PathLike[str] | None = None,
     fallback: bool = False,
     report: Report | None = None,
 ) -> Environment:
     """Make an environment from its name, e.g. ``"moving-fashion"`` or ``"inverse-mnist:12"`` (12-pixel sprites).
 
     Args:
-        name: see the module's first line; ``"folder:PATH"`` shows your own pictures, resized to the canvas.
+        name: see the top of this module; ``"soft-inverse-fashion:32"`` is a negative at ``CONTRAST`` of its contrast,
+            ``"folder:PATH"`` shows your own pictures, resized to the canvas.
         canvas: side of the images in pixels (the paper: 64).
         sprite: side of the sprites in pixels (the paper: 28); a size in the name wins.
         split: ``"train"`` or ``"test"`` images.
         folder: a folder of yours with the dataset's idx files.
+        faces: a folder of face pictures for ``"faces"``; by default what ``VASE_FACES`` names, else the ORL faces.
+        frames: a folder with frames of ``"outdoors"`` and ``"indoors"``, see ``frame_environment``; by default these
+            worlds are rendered.
         fallback: if no route to the data works, use the embedded stand-in instead of raising; the environment's
-            ``name`` and ``source`` then say which data it really is.
+            ``name`` and ``source`` then say which data it really is. Digits as large as the canvas stand in for faces.
         report: called with one line per failed route.
     """
     check_split(split)
@@ -44,16 +65,38 @@ def environment(
     canvas, sprite = whole("canvas", canvas, 1), whole("sprite", sprite, 1)
     if name.startswith("folder:"):
         return from_folder(name.removeprefix("folder:"), size=canvas, split=split)
-    match = re.fullmatch(r"(moving-)?(inverse-)?([^:]*)(?::(\d+))?", name)
-    if match is None or match[3] not in NAMES:
-        known = nearest(name.partition(":")[0], (*ENVIRONMENTS, "folder:PATH"))
-        raise ValueError(f"environment {name!r} is unknown: a name is [moving-][inverse-]DATASET[:SPRITE]; {known}")
-    side = sprite if match[4] is None else whole("sprite", int(match[4]), 1)
+    if name in WORLDS:
+        return frame_environment(name, canvas=canvas, split=split, frames=frames, report=report)
+    match = re.fullmatch(r"(moving-)?(soft-)?(inverse-)?([^:]*)(?::(\d+))?", name)
+    if match is None or match[4] not in NAMES:
+        known = nearest(name.partition(":")[0], (*ENVIRONMENTS, "folder:PATH"), shown=(*NAMES, *WORLDS, "folder:PATH"))
+        rule = f"a name is {', '.join((*GRAMMAR[:2], *WORLDS))} or {GRAMMAR[2]}"
+        raise ValueError(f"environment {name!r} is unknown: {rule}; {known}")
+    moving, soft, inverse, data = match[1] or "", match[2] or "", match[3] or "", match[4]
+    size = "" if match[5] is None else f":{int(match[5])}"
+    if data == "faces":
+        if moving or size:
+            raise ValueError(f"environment {name!r}: a face fills the canvas and stands still; write {GRAMMAR[1]}")
+        try:
+            return _softened(soft, face_environment(canvas, split, bool(inverse), faces, folder, report))
+        except DataUnavailable:
+            if not fallback:
+                raise
+        data, size = EMBEDDED["faces"], f":{canvas}"
+        (report or _log.warning)(f"faces: no route works, so the embedded {data!r} stand in for them (not faces!)")
+    side = whole("sprite", int(size[1:]), 1) if size else sprite
     check_fits(canvas, side)
-    sprites = bank(match[3], side, split, folder, fallback, report)
+    sprites = bank(data, side, split, folder, fallback, report)
     real = sprites.source.split()[0]
-    moving, inverse = match[1] or "", match[2] or ""
-    size = "" if match[4] is None else f":{side}"
-    return SpriteEnvironment(
-        f"{moving}{inverse}{real}{size}", canvas, sprites, moving=bool(moving), inverse=bool(inverse)
+    return _softened(
+        soft,
+        SpriteEnvironment(
+            f"{moving}{inverse}{real}{size}", canvas, sprites, moving=bool(moving), inverse=bool(inverse)
+        ),
     )
+
+
+def _softened(soft: str, plain: Environment) -> Environment:
+    """The environment itself, or with ``soft-`` its softened form under the name that leads back to it."""
+    head = "moving-" if plain.name.startswith("moving-") else ""
+    return SoftEnvironment(f"{head}{soft}{plain.name.removeprefix(head)}", plain) if soft else plain

