@@ -4,7 +4,7 @@
     python benchmarks/pages.py --check    only says whether they are; exit code 1 if not. Figures are not drawn.
 
 A block stands between a line <!-- $ vase experiment ... --> and a line <!-- end -->: the command is run, and what it
-prints takes the place of the block's lines. The files that a figure command prints become pictures.
+prints takes the place of the block's lines, under the command. The files that a figure command prints become pictures.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def fill(page: Path, *, draw: bool) -> str:
 
     def block(match: re.Match[str]) -> str:
         if match["what"] == "table":
-            return f"{match[1]}{run(match['words'] + ' --format markdown')}\n{match[5]}"
+            return f"{match[1]}`vase {match['words']}`\n\n{run(match['words'] + ' --format markdown')}\n{match[5]}"
         if not draw:
             return match[0]
         paths = [ROOT / line for line in run(match["words"]).splitlines()]
         pictures = [f"![{path.stem}]({os.path.relpath(path, page.parent)})" for path in paths]
-        return match[1] + "\n".join(pictures) + "\n" + match[5]
+        return f"{match[1]}`vase {match['words']}`\n\n" + "\n".join(pictures) + f"\n{match[5]}"
 
     return BLOCK.sub(block, page.read_text())
 

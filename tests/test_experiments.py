@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shutil
 
 import pytest
 
@@ -10,7 +11,7 @@ from vase import cli
 from vase.config import preset as configuration
 from vase.experiments import EXPERIMENTS, Condition, Experiment, Result, Results, ablation, jobs_of, results_of
 from vase.experiments.analysis import change, detection, disentanglement, measure_of, quality, sharing
-from vase.experiments.command import missing
+from vase.experiments.command import compare, missing
 from vase.experiments.tables import Spread, Table
 from vase.runs import RunSettings
 
@@ -98,6 +99,22 @@ class TestRun:
         lines = capsys.readouterr().out.splitlines()
         assert [line.split(": ")[1] for line in lines] == ["finished", "to do"]
 
+    def test_check_trains_again_and_finds_the_same_rows(self, study, capsys):
+        assert cli.main(["experiment", "check", "small", "none-0", "--preset", "smoke", "--quiet", "--jobs", "1"]) == 0
+        assert "none-0: the same" in capsys.readouterr().out
+
+    def test_check_tells_a_result_that_cannot_be_made_again(self, study, tmp_path, capsys):
+        shutil.copytree(study / "results", tmp_path / "results")
+        path = tmp_path / "results/small/smoke/none-0.json"
+        path.write_text(path.read_text().replace('"accuracy": 0.', '"accuracy": 1.', 1))
+        words = ["experiment", "check", "small", "none-0", "--preset", "smoke", "--quiet", "--jobs", "1"]
+        assert cli.main([*words, "--results", str(tmp_path / "results")]) == 1
+        assert "1 of " in capsys.readouterr().out
+
+    def test_check_needs_something_to_compare_with(self, study, capsys):
+        assert cli.main(["experiment", "check", "small", "none-7", "--preset", "smoke"]) == 2
+        assert "small has no run 'none-7'; it has all-0, none-0, all-1" in capsys.readouterr().err
+
     def test_a_result_of_other_settings_is_an_error(self, study):
         longer = dataclasses.replace(SMALL, steps={"smoke": 61})
         with pytest.raises(ValueError, match=r"all-0\.json was made with another steps"):
@@ -120,7 +137,14 @@ class TestCommand:
     def test_all_tables_in_every_format(self, study, capsys, form):
         words = ["experiment", "table", "small", "all", "--preset", "smoke", "--format", form]
         assert cli.main(words) == 0
-        assert "nan" not in capsys.readouterr().out
+        text = capsys.readouterr().out
+        assert "nan" not in text
+        if form == "json":
+            titles = [table["title"] for table in json.loads(text)]
+            assert titles[0] == "Counts"
+            assert len(titles) == len(SMALL.tables)
+        if form == "csv":
+            assert text.startswith("# Counts\n")
 
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -131,7 +155,8 @@ class TestCommand:
             (["table", "small", "--preset", "paper"], "holds no result: stand in a clone"),
             (["run", "small", "--only", "some"], "small has no condition 'some'; it has all, none"),
             (["run", "small", "--seeds", "x"], "--seeds x: write whole numbers"),
-            (["run", "small", "--preset", "big"], "big"),
+            (["run", "small", "--preset", "big"], "unknown preset 'big'"),
+            (["table", "small", "--preset", "big"], "unknown preset 'big'"),
         ],
     )
     def test_errors_name_the_remedy(self, study, capsys, words, message):
@@ -215,6 +240,25 @@ def _hand_made(folder, condition, seed, accuracies, errors):
     (folder / f"{condition}-{seed}.json").write_text(json.dumps(content))
 
 
+class TestCompare:
+    ROWS = ({"kind": "probe", "step": 10, "accuracy": 0.5}, {"kind": "end", "step": 20})
+
+    def test_the_same(self):
+        assert compare(self.ROWS, [dict(row) for row in self.ROWS]) == ""
+
+    def test_another_number_is_named(self):
+        other = [{**self.ROWS[0], "accuracy": 0.25}, self.ROWS[1]]
+        assert compare(self.ROWS, other) == (
+            "1 of 2 rows differ, first in a probe row at step 10: accuracy = 0.5 before, 0.25 now"
+        )
+
+    def test_a_row_less(self):
+        assert compare(self.ROWS, self.ROWS[:1]) == "2 rows before, 1 now"
+
+    def test_a_new_field(self):
+        assert "extra = None before, 1 now" in compare(self.ROWS, [{**self.ROWS[0], "extra": 1}, self.ROWS[1]])
+
+
 class TestTable1:
     @pytest.fixture
     def results(self, tmp_path):
@@ -249,11 +293,29 @@ class TestTable1:
 
     def test_ranking_puts_the_least_forgetful_first_with_its_lead(self, results):
         rows = [row for row in ablation.ranking(results).rows if row[0] == "ID change (%)"]
-        assert [row[2] for row in rows] == ["disentangled-SDA", "disentangled-SD"]
+        assert [row[2] for row in rows] == ["disentangled SDA (VASE)", "disentangled SD"]
         # changes −5, 0 and −20, −25: means 20 apart, errors 2.5 and 2.5
         assert rows[1][-1] == f"{20 / math.hypot(2.5, 2.5):.1f}"
+
+    def test_a_condition_that_forgets_less_is_not_behind(self, tmp_path):
+        folder = tmp_path / "ablation" / "laptop"
+        for seed in (0, 1):
+            _hand_made(folder, "disentangled-SDA", seed, (0.8, 0.6 - 0.1 * seed, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+            _hand_made(folder, "entangled-SDA", seed, (0.8, 0.8 - 0.1 * seed, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+        results = results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)
+        rows = [row for row in ablation.ranking(results).rows if row[0] == "ID change (%)"]
+        # changes −10, −15 and 0, −5: 10 apart, errors 2.5 and 2.5
+        assert [(row[2], row[-1]) for row in rows] == [
+            ("entangled SDA", f"−{10 / math.hypot(2.5, 2.5):.1f}"),
+            ("disentangled SDA (VASE)", "–"),
+        ]
+        (twin,) = [row for row in ablation.twins(results).rows if row[0] == "ID change (%)"]
+        assert twin[1] == "SDA"
+        assert twin[-1] == f"−{10 / math.hypot(2.5, 2.5):.1f}"
+
+    def test_position_is_ranked_the_other_way_round(self, results):
         errors = [row for row in ablation.ranking(results).rows if row[0].startswith("position")]
-        assert [row[2] for row in errors] == ["disentangled-SDA", "disentangled-SD"]
+        assert [row[2] for row in errors] == ["disentangled SDA (VASE)", "disentangled SD"]
 
     def test_change_is_none_where_nothing_was_measured(self, results):
         assert change(results.of("disentangled-SDA"), "accuracy", ("moving-mnist",)) == [None, None]
@@ -300,9 +362,14 @@ class TestLatents:
         content["summary"]["shared"] = [0]
         content["rows"] += [*self.GOOD, {"kind": "end", "step": 30, "environments": [{"used": u} for u in used]}]
         path.write_text(json.dumps(content))
-        (row,) = ablation.latents(results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)).rows
+        results = results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)
+        (row,) = ablation.latents(results).rows
         assert [entry.values for entry in row[2:5]] == [(3,), (1,), (1,)]
         assert row[5] == "1 of 1"
+        content["rows"][-1]["environments"].pop()  # only one environment was found
+        path.write_text(json.dumps(content))
+        (row,) = ablation.latents(results).rows
+        assert [entry.values for entry in row[2:5]] == [(2,), (1,), ()]
 
 
 def _announce(step, environment, new, came_from):
@@ -341,6 +408,17 @@ class TestReadings:
         assert named["false alarms"] == 1
         assert named["delay (batches)"].values == (4, 6, 4, 6)
 
+    def test_a_return_that_nobody_announced_is_not_recognised(self, tmp_path):
+        results = self.results(tmp_path, self.content([{"kind": "end", "step": 30}], {"environments": 1}))
+        (row,) = detection(results).rows
+        named = dict(zip(detection(results).columns, row, strict=True))
+        assert (named["returns"], named["exact"]) == ("0 of 1", 0)
+
+    def test_as_many_environments_as_worlds_can_still_be_the_wrong_ones(self, tmp_path):
+        rows = [_announce(5, 1, True, 0), {"kind": "end", "step": 30}]  # in the middle of a, and b goes unnoticed
+        (row,) = detection(self.results(tmp_path, self.content(rows, {"false_alarms": 1}))).rows
+        assert row[detection(self.results(tmp_path / "again", self.content(rows))).columns.index("exact")] == 0
+
     def test_latents_that_mean_the_same(self, tmp_path):
         def measured(world, x):
             return {"kind": "measures", "step": 30, "world": world, "information": {"x": x, "label": [1.0, 0.0]}}
@@ -350,8 +428,9 @@ class TestReadings:
         results = self.results(tmp_path, self.content(same), self.content(other))
         row = next(row for row in sharing(results).rows if row[2] == "x")
         assert row[1] == "a and b"
-        assert row[3] == "1 of 2"
-        assert row[4].values == pytest.approx((1.0, 0.0))
+        assert row[3].values == (0.5, 1.0)  # the smaller of the two largest
+        assert row[4] == "1 of 2"
+        assert row[5].values == pytest.approx((1.0, 0.0))
 
     def test_measures_by_name(self):
         row = {"mig": 0.1, "sap": 0.2, "factor_vae": None, "dci": {"disentanglement": 0.3}}
@@ -361,5 +440,5 @@ class TestReadings:
 
     def test_an_album_that_was_not_kept(self, tmp_path):
         results = self.results(tmp_path, self.content([]))
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="one-0"):
             _ = Result(results.of("one")[0].path).album

@@ -34,4 +34,6 @@ def test_a_block_is_replaced_and_the_rest_stays(tmp_path, monkeypatch):
     text = "before\n<!-- $ vase experiment table some -->\n{}\n<!-- end -->\nafter\n"
     page.write_text(text.format("old"))
     monkeypatch.setattr(pages, "run", lambda words: f"new: {words}")
-    assert pages.fill(page, draw=False) == text.format("new: experiment table some --format markdown")
+    assert pages.fill(page, draw=False) == text.format(
+        "`vase experiment table some`\n\nnew: experiment table some --format markdown"
+    )

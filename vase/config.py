@@ -183,7 +183,7 @@ class DreamConfig:
     0: new ones at every step, as in the paper.
     """
     tau: int = 500
-    """τ: steps between two syncs in the mode 'every'. Paper: 500 or 5000."""
+    """τ: steps between two syncs in the mode 'every', and without S. Paper: 500 or 5000, 1/300 or 1/30 of a stage."""
     gates: bool = True
     """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
     gate_tolerance: float = 0.05
@@ -280,6 +280,7 @@ class VASEConfig:
             image_shape=image_shape,
             capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
             environments=EnvironmentConfig(burn_in=min(100, max(1, stage_steps // 4))),
+            dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),
         )
 
@@ -291,6 +292,7 @@ class VASEConfig:
             network=NetworkConfig(channels=(16, 16, 32, 32), hidden=128, latents=10),
             capacity=CapacityConfig(ramp_steps=150),
             environments=EnvironmentConfig(burn_in=60, patience=3, usage_every=10),
+            dreaming=DreamConfig(tau=20),
             recruiting=RecruitConfig(warmup_steps=60),
             learning_rate=1.5e-3,
             batch_size=32,

@@ -208,7 +208,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
             x = self._crew.whole(forward.x)[: c.environments.usage_images]
             noise = self._crew.first(lambda: self._bearable(x))
             env.used = (noise < c.environments.usage_threshold) & env.active
-        if self._every_tau() and (self._old is None or self._step // c.dreaming.tau > self._synced // c.dreaming.tau):
+        if self._every_tau() and self._step // c.dreaming.tau > self._synced // c.dreaming.tau:
             self._sync()
         return self._report(numbers, **report)
 

@@ -64,6 +64,8 @@ class Inference:
 
     probabilities: Float[np.ndarray, "K"]
     """q(s|x) averaged over the batch, over the environments seen."""
+    each: Float[np.ndarray, "B K"]
+    """q(s|x) of each image."""
     environment: int | None
     """The verdict of Eq. 6; None for a new environment."""
     verdict: str

@@ -14,7 +14,7 @@ from torch import Tensor
 from vase.config import VASEConfig
 from vase.core.atypicality import atypicality, update_mask
 from vase.core.capacity import sample_posterior
-from vase.core.environments import Environment, Evidence, objections, used_by_others
+from vase.core.environments import Environment, Evidence, in_context, objections, used_by_others
 from vase.core.likelihood import Images, likelihood
 from vase.distributed import crew
 from vase.images import as_images
@@ -178,15 +178,22 @@ class Representation:
         return images_out.unflatten(0, (len(x), len(rows), points)).cpu().numpy()
 
     @torch.no_grad()
-    def infer_environment(self, images: Any) -> Inference:
-        """Which environment a batch belongs to (Eq. 6, Alg. 1), with the reasons in words."""
+    def infer_environment(self, images: Any, context: Any = None) -> Inference:
+        """Which environment a batch belongs to (Eq. 6, Alg. 1), with the reasons in words.
+
+        Ambiguous images mean what their surroundings suggest: with `context`, other images that were met together with
+        them, q(s|x) is weighed by the share of the whole company that looks like s, and normalised.
+        """
         x = self._images(images)
         if not self._memory:
-            return Inference(np.zeros(0, np.float32), None, "new environment", ("nothing has been learnt yet",))
-        h = self._encode(self._nets, x)[0]
-        q = self._nets.classify(h, len(self._memory)).softmax(1).mean(0).cpu().numpy()
-        s, reasons = self._verdict(x, self._nets)
-        return Inference(q, s, "new environment" if s is None else f"environment {s}", reasons)
+            none = np.zeros((len(x), 0), np.float32)
+            return Inference(none.sum(0), none, None, "new environment", ("nothing has been learnt yet",))
+        q, others = self._probabilities(x), None if context is None else self._probabilities(self._images(context))
+        if others is not None:
+            q = in_context(q, others)
+        s, reasons = self._verdict(x, self._nets, others=others)
+        said = "new environment" if s is None else f"environment {s}"
+        return Inference(q.mean(0).cpu().numpy(), q.cpu().numpy(), s, said, reasons)
 
     # ---------------------------------------------------------------- pieces
 
@@ -205,19 +212,27 @@ class Representation:
             raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self._memory) - 1}.")
         return s
 
-    def _verdict(self, x: Images, *judges: Networks) -> tuple[int | None, tuple[str, ...]]:
+    def _probabilities(self, x: Images) -> Float[Tensor, "B K"]:
+        """q(s|x) of each image."""
+        return self._nets.classify(self._encode(self._nets, x)[0], len(self._memory)).softmax(1)
+
+    def _verdict(
+        self, x: Images, *judges: Networks, others: Float[Tensor, "A K"] | None = None
+    ) -> tuple[int | None, tuple[str, ...]]:
         """The environment of a batch, None for a new one, with the reasons (Alg. 1).
 
         The classifier's candidate is tested first, then the current environment, then the others by falling
         probability: new is what fits none. A batch fits an environment if one of the judges finds that it does.
+        `others` are the q(s|x) of images met together with the batch.
         """
         if not self._c.environments.enabled:
             return 0, ("environments are not inferred (S is off)",)
         encoded = [self._encode(nets, x) for nets in judges]
-        q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1).mean(0)
-        candidate, *others = (int(s) for s in q.argsort(descending=True, stable=True))
+        q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1)
+        q = (q if others is None else in_context(q, others)).mean(0)
+        candidate, *rest = (int(s) for s in q.argsort(descending=True, stable=True))
         reasons: tuple[str, ...] = ()
-        for s in dict.fromkeys((candidate, self._current, *others)):
+        for s in dict.fromkeys((candidate, self._current, *rest)):
             env = self._memory[s]
             found: tuple[str, ...] = ()
             for nets, (_, mean, log_var) in zip(judges, encoded, strict=True):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vase.config import EnvironmentConfig, MaskConfig
-from vase.core.environments import Environment, Evidence, objections, used_by_others
+from vase.core.environments import Environment, Evidence, in_context, objections, used_by_others
 
 N = 24
 PAPER = EnvironmentConfig(kappa=1.5, abrupt=False)
@@ -177,3 +177,21 @@ def test_a_batch_fits_exactly_when_algorithm_1_says_so(loss, reference, values, 
     mask_of_x = torch.where(a < MASK.low, True, torch.where(a > MASK.high, False, e.mask))
     accepted = loss <= 1.5 * reference and torch.equal(e.mask & e.used, mask_of_x & e.used)
     assert (objections(e, Evidence(loss, a), PAPER, MASK) == ()) is accepted
+
+
+def test_company_weighs_by_hand():
+    q = torch.tensor([[0.5, 0.5]])
+    others = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])  # the company: (3, 1) / 4
+    assert torch.allclose(in_context(q, others), torch.tensor([[0.75, 0.25]]))
+
+
+def test_certain_images_mean_the_same_in_any_company():
+    q = torch.tensor([[1.0, 0.0]])
+    assert torch.equal(in_context(q, torch.tensor([[0.0, 1.0]] * 9)), q)
+
+
+def test_more_of_one_kind_in_the_company_never_lowers_its_probability():
+    q = torch.tensor([[0.3, 0.7]])
+    found = [float(in_context(q, torch.tensor([[1.0, 0.0]] * n + [[0.0, 1.0]] * (10 - n)))[0, 0]) for n in range(11)]
+    assert found == sorted(found)
+    assert found[-1] - found[0] > 0.5

@@ -117,3 +117,13 @@ def objections(
                 f"latent{'s' * (len(latents) > 1)} {names} of environment {s} became atypical: {values} > {mask.high:g}"
             )
     return tuple(found)
+
+
+def in_context(q: Float[Tensor, "B K"], others: Float[Tensor, "A K"]) -> Float[Tensor, "B K"]:
+    """q(s|x) of images in the company of others: times the share of the whole company that looks like s, normalised.
+
+    Images that are met together come from one world or few, so the company is the prior of each of them.
+    """
+    prior = torch.cat([q, others]).mean(0)
+    weighed = q * prior
+    return weighed / weighed.sum(1, keepdim=True).clamp_min(torch.finfo(q.dtype).tiny)

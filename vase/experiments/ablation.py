@@ -14,6 +14,7 @@ from vase.experiments.analysis import (
     change,
     detection,
     disentanglement,
+    label,
     note,
     percent,
     quality,
@@ -24,6 +25,7 @@ from vase.experiments.analysis import (
 from vase.experiments.study import FIVE_SEEDS, THREE_SEEDS, Experiment, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 
+OURS = "disentangled-SDA"
 CLASSES = ("moving-fashion", "mnist")
 """Worlds with an object classifier in Section 4."""
 PAPER = {
@@ -105,8 +107,8 @@ def latents(results: Results) -> Table:
         pattern = f"{sum(map(masks_position_where_nothing_moves, runs))} of {len(runs)}"
         used = [float(sum(map(any, zip(*_used(run), strict=True)))) for run in runs]
         shared = [float(len(run.summary["shared"])) for run in runs]
-        fresh = [float(sum(new and not old for old, new in zip(*_used(run)[:2], strict=True))) for run in runs]
-        rows.append((condition.name, len(runs), spread(used), spread(shared), spread(fresh), pattern))
+        fresh = [_recruited(run) for run in runs]
+        rows.append((label(condition.name), len(runs), spread(used), spread(shared), spread(fresh), pattern))
     columns = (
         "condition",
         "seeds",
@@ -116,12 +118,18 @@ def latents(results: Results) -> Table:
         "position masked on MNIST only",
     )
     notes = (
-        "used: by any environment, of 24 (paper: 8). shared: by several. recruited: used by the second environment and "
-        "not by the first. position: the latents of x and y on moving Fashion are used there, masked on MNIST, and "
-        "used on moving MNIST.",
+        "used: by any environment, of 24 (paper: 8 by VASE). shared: by several. recruited: used by the second "
+        "environment and not by the first. position: the latents of x and y on moving Fashion are used there, masked "
+        "on MNIST, and used on moving MNIST.",
         note(results),
     )
     return Table("Ablation: use of the latents", columns, tuple(rows), notes)
+
+
+def _recruited(run: Result) -> float | None:
+    """Latents that the second environment uses and the first does not; None without a second one."""
+    used = _used(run)
+    return float(sum(new and not old for old, new in zip(*used[:2], strict=True))) if len(used) > 1 else None
 
 
 def _used(run: Result) -> list[list[bool]]:
@@ -142,38 +150,52 @@ def masks_position_where_nothing_moves(run: Result) -> bool:
 
 
 def ranking(results: Results) -> Table:
-    """How far the unablated, disentangled learner is ahead of the next condition, in standard errors."""
+    """How far the unablated, disentangled learner is ahead of the next conditions, in standard errors."""
     rows: list[tuple[Entry, ...]] = []
-    for name, sign in (("ID change (%)", -1), ("position change (1e-4)", 1)):
-        losses: dict[str, Spread] = {}
-        for condition in results.experiment.conditions:
-            runs = results.of(condition.name)
-            values = percent(change(runs, "accuracy", CLASSES)) if sign < 0 else tenthousandths(change(runs, "mse"))
-            if values.mean is not None:
-                losses[condition.name] = values
+    for name, losses, sign in _losses(results):
         order = sorted(losses, key=lambda c: sign * (losses[c].mean or 0.0))
-        for place, known in enumerate(order[:5], 1):
-            gap = _gap(losses[known], losses["disentangled-SDA"]) if "disentangled-SDA" in losses else "–"
-            rows.append((name, place, known, len(losses[known].values), losses[known], gap))
+        shown = [c for place, c in enumerate(order) if place < 5 or c == OURS]
+        for known in shown:
+            behind = lead(losses[OURS], losses[known], sign) if OURS in losses and known != OURS else "–"
+            rows.append((name, order.index(known) + 1, label(known), len(losses[known].values), losses[known], behind))
     notes = (
-        "behind: distance to disentangled SDA in standard errors of the difference of the two means.",
+        "behind: how much worse than disentangled SDA, in standard errors of the difference of the two means; "
+        "negative: better.",
         note(results),
     )
-    return Table(
-        "Ablation: least forgetting first",
-        ("measure", "place", "condition", "seeds", "change", "behind"),
-        tuple(rows),
-        notes,
+    columns = ("measure", "place", "condition", "seeds", "change", "behind")
+    return Table("Ablation: least forgetting first", columns, tuple(rows), notes)
+
+
+def twins(results: Results) -> Table:
+    """Entangled learners against their disentangled twins."""
+    rows: list[tuple[Entry, ...]] = []
+    for name, losses, sign in _losses(results):
+        for letters in LETTERS:
+            first, second = (losses.get(f"{half}-{letters}") for half in PAPER)
+            if first is not None and second is not None:
+                rows.append((name, letters.replace("none", "–"), first, second, lead(first, second, sign)))
+    notes = (
+        "more: how much more the entangled one forgets, in standard errors of the difference; negative: less.",
+        note(results),
     )
+    return Table("Ablation: entangled twins", ("measure", "condition", *PAPER, "more"), tuple(rows), notes)
 
 
-def _gap(other: Spread, ours: Spread) -> str:
-    if other is ours:
-        return "–"
+def _losses(results: Results) -> list[tuple[str, dict[str, Spread], int]]:
+    """(measure, condition -> changes, sign): a positive sign if more is worse."""
+    runs = {c.name: results.of(c.name) for c in results.experiment.conditions}
+    identity = {name: percent(change(found, "accuracy", CLASSES)) for name, found in runs.items() if found}
+    position = {name: tenthousandths(change(found, "mse")) for name, found in runs.items() if found}
+    return [("ID change (%)", identity, -1), ("position change (1e-4)", position, 1)]
+
+
+def lead(ours: Spread, other: Spread, sign: int) -> str:
+    """How much worse the other one is, in standard errors of the difference of the means."""
     if other.mean is None or ours.mean is None or other.error is None or ours.error is None:
         return "?"
     error = (other.error**2 + ours.error**2) ** 0.5
-    return f"{abs(other.mean - ours.mean) / error:.1f}" if error else "?"
+    return f"{sign * (other.mean - ours.mean) / error:.1f}".replace("-", "−") if error else "?"
 
 
 ABLATION = Experiment(
@@ -189,6 +211,7 @@ ABLATION = Experiment(
         "table1": table1,
         "headline": headline,
         "ranking": ranking,
+        "twins": twins,
         "detection": detection,
         "latents": latents,
         "disentanglement": disentanglement,

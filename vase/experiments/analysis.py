@@ -52,6 +52,12 @@ def readable(condition: str) -> str:
     return NAMES.get(condition, condition.split("-", 1)[-1].replace("none", "–"))
 
 
+def label(condition: str) -> str:
+    """The name of a condition for readers, with its half of the table."""
+    half = condition.split("-", 1)[0]
+    return f"{half} {readable(condition)}" if half in ("disentangled", "entangled") else condition
+
+
 def best(runs: list[Result], metric: Metric, worlds: Iterable[str] | None = None) -> list[float | None]:
     """Per seed: the best score of each world while it was trained on, averaged over worlds ("Max", "Min")."""
     return [_number(maximum(r.rows, r.record.stages, metric, worlds).mean) for r in runs]
@@ -96,11 +102,11 @@ def forgetting_table(results: Results) -> Table:
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         worlds = runs[0].record.worlds if runs else ()
-        for label, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)]:
+        for name, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)]:
             rows.append(
                 (
-                    condition.name,
-                    label,
+                    label(condition.name),
+                    name,
                     len(runs),
                     percent(best(runs, "accuracy", chosen)),
                     percent(change(runs, "accuracy", chosen)),
@@ -121,6 +127,9 @@ def forgetting_table(results: Results) -> Table:
     return Table(f"{results.experiment.name}: learnt and forgotten", columns, tuple(rows), notes)
 
 
+PATIENCE = "a verdict takes `environments.patience` batches, 4 in the presets laptop and paper"
+
+
 def detection(results: Results) -> Table:
     """Switches: found, late, false, missed; worlds recognised when they come back."""
     rows: list[tuple[Entry, ...]] = []
@@ -134,11 +143,11 @@ def detection(results: Results) -> Table:
         due = sum(count for _, count in returns)
         rows.append(
             (
-                condition.name,
+                label(condition.name),
                 len(runs),
                 spread([float(summary["environments"]) for summary in found]),
                 found[0]["worlds"],
-                sum(summary["environments"] == summary["worlds"] for summary in found),
+                sum(map(one_to_one, runs)),
                 spread(delays),
                 sum(summary["false_alarms"] for summary in found),
                 sum(len(summary["missed"]) for summary in found),
@@ -157,11 +166,18 @@ def detection(results: Results) -> Table:
         "returns",
     )
     notes = (
-        "exact: seeds with as many environments as worlds. delay: batches between a true switch and its announcement. "
-        "returns: visits to a known world that were recognised as such.",
+        "exact: seeds with one environment for each world and no other. delay: batches between a true switch and its "
+        f"announcement, of all switches of all seeds; {PATIENCE}. returns: visits to a known world that were announced "
+        "as its own environment.",
         note(results),
     )
     return Table(f"{results.experiment.name}: what the learner noticed", columns, tuple(rows), notes)
+
+
+def one_to_one(run: Result) -> bool:
+    """Whether every world has one environment of its own, and there are no others."""
+    home = environment_of(run.record)
+    return len(set(home.values())) == len(home) == run.summary["environments"] and not run.summary["false_alarms"]
 
 
 def _returns(run: Result) -> tuple[int, int]:
@@ -169,13 +185,15 @@ def _returns(run: Result) -> tuple[int, int]:
     record = run.record
     home: dict[str, int] = {}
     right = due = 0
+    before = None
     for number, visit in enumerate(record.visits):
         inside = [e for e in record.environments if min(e.end, visit.end) > max(e.start, visit.start)]
         longest = max(inside, key=lambda e: min(e.end, visit.end) - max(e.start, visit.start)).name
         if visit.name in home and record.visits[number - 1].name != visit.name:
             due += 1
-            right += longest == home[visit.name]
+            right += longest == home[visit.name] != before
         home.setdefault(visit.name, longest)
+        before = longest
     return right, due
 
 
@@ -193,9 +211,9 @@ def disentanglement(results: Results) -> Table:
     """Disentanglement of every world when its first visit ended, and at the end of the stream."""
     rows: list[tuple[Entry, ...]] = []
     for condition, world, moments in _moments(results):
-        for label, found in moments:
+        for when, found in moments:
             numbers = tuple(spread([measure_of(row, name) for row in found], digits=2) for name in MEASURES)
-            rows.append((condition, title(world), label, len(found), *numbers))
+            rows.append((label(condition), title(world), when, len(found), *numbers))
     notes = (
         "Against class, x and y on held-out images, codes sampled from q(z|x); static worlds have no x and y, and no "
         "FactorVAE score.",
@@ -209,12 +227,13 @@ def quality(results: Results) -> Table:
     """Reconstructions and dreams of every world when its first visit ended, and at the end of the stream."""
     rows: list[tuple[Entry, ...]] = []
     for condition, world, moments in _moments(results):
-        for label, found in moments:
+        for when, found in moments:
             error = spread([row["reconstruction"] for row in found], scale=1e3, digits=2)
             samples = spread([row["samples"] for row in found], digits=2)
             floor = spread([row["samples_floor"] for row in found], digits=2)
             known = f"{sum(row['environment'] == row['home'] for row in found)} of {len(found)}"
-            rows.append((condition, title(world), label, known, error, samples, floor))
+            known = "–" if results.experiment.condition(condition).overrides.get(SWITCHES["S"]) == OFF else known
+            rows.append((label(condition), title(world), when, known, error, samples, floor))
     notes = (
         "reconstruction: mean squared error of a pixel × 1000. dreams: Fréchet distance between dreams and held-out "
         "images in the space of the images' first principal components; floor: between two halves of the images. "
@@ -256,12 +275,15 @@ def sharing(results: Results) -> Table:
             for factor in dict.fromkeys(name for found in compared for name in found):
                 found = [one[factor] for one in compared if factor in one]
                 same = f"{sum(bool(one['same']) for one in found)} of {len(found)}"
+                least = [min(max(_measured(run, world)[-1]["information"][factor]) for world in pair) for run in runs]
                 worlds = " and ".join(map(title, pair))
-                rows.append((condition.name, worlds, factor, same, spread([one["cosine"] for one in found], digits=2)))
+                cosine = spread([one["cosine"] for one in found], digits=2)
+                rows.append((label(condition.name), worlds, factor, spread(least, digits=2), same, cosine))
     notes = (
-        "same latent: seeds in which the latent with the most information on the factor is the same in both worlds, at "
+        "information: share of the factor's entropy that the best latent tells, in the world where it tells less. same "
+        "latent: seeds in which the latent with the most information on the factor is the same in both worlds, at "
         "the end of the stream. cosine: of the two vectors of information per latent.",
         note(results),
     )
-    columns = ("condition", "worlds", "factor", "same latent", "cosine")
+    columns = ("condition", "worlds", "factor", "information", "same latent", "cosine")
     return Table(f"{results.experiment.name}: latents shared between worlds", columns, tuple(rows), notes)

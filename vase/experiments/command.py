@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vase.config import preset
 from vase.experiments import EXPERIMENTS, Experiment, Job, Result, jobs_of, results_of
-from vase.experiments.tables import FORMATS
+from vase.experiments.tables import FORMATS, render_all
 from vase.progress import sweep_watcher
 from vase.runs import Outcome, Status, run_many
 from vase.runs.engines import BACKENDS
@@ -34,6 +36,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     runner.add_argument("--device", help="auto, cpu, cuda, ... (default: auto)")
     runner.add_argument("--dry-run", action="store_true", help="list the runs, and train nothing")
     runner.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
+    checker = _action(
+        actions, "check", _check, "Train finished runs again, and compare every row with its result file."
+    )
+    _name(checker)
+    checker.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
+    checker.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
+    checker.add_argument("--runs", default="runs/again", metavar="DIR", help="for the runs (default: %(default)s)")
+    checker.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
+    checker.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
     printer = _action(actions, "table", _table, "Print a table from the finished runs.")
     _name(printer)
     printer.add_argument("tables", nargs="*", metavar="TABLE", help="(default: the main one; 'all' for all)")
@@ -60,6 +71,7 @@ def _name(parser: argparse.ArgumentParser) -> None:
 
 
 def _experiment(arguments: argparse.Namespace) -> Experiment:
+    preset(arguments.preset)
     name = arguments.experiment
     if name not in EXPERIMENTS:
         raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
@@ -109,8 +121,46 @@ def _run(arguments: argparse.Namespace) -> int:
     for outcome in failed:
         print(f"vase: {outcome.cell.path} failed: {outcome.error}", file=sys.stderr)
     if not failed:
-        print(f"Table: vase experiment table {experiment.name}. Figures: vase experiment figure {experiment.name}")
+        where = "".join(
+            f" --{name} {value}"
+            for name, default in (("preset", "laptop"), ("results", "results"))
+            if (value := getattr(arguments, name)) != default
+        )
+        print(f"Table: vase experiment table {experiment.name}{where}; figures: vase experiment figure ...")
     return 1 if failed else 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    experiment = _experiment(arguments)
+    every = {job.name: job for job in jobs_of(experiment, arguments.preset, arguments.results, arguments.runs)}
+    _require(arguments.names, every, f"{experiment.name} has no run")
+    place = {} if arguments.data is None else {"data": arguments.data}
+    jobs = [replace(job, settings=replace(job.settings, **place)) for job in map(every.__getitem__, arguments.names)]
+    for job in missing(jobs):
+        raise FileNotFoundError(f"{job.target} does not exist: there is nothing to compare with.")
+    with sweep_watcher(arguments.quiet) as watch:
+        outcomes = run_many([job.cell for job in jobs], jobs=arguments.jobs, on_progress=watch, on_note=print)
+    same = True
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        found = outcome.error or compare(Result(job.target).rows, job.rows())
+        same = same and not found
+        print(f"{job.name}: {found or f'the same {len(job.rows()):,} rows, to the last digit'}")
+    return 0 if same else 1
+
+
+def compare(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> str:
+    """What differs between two lists of rows, in words; nothing if they are the same."""
+    if len(before) != len(now):
+        return f"{len(before):,} rows before, {len(now):,} now"
+    changed = [(a, b) for a, b in zip(before, now, strict=True) if a != b]
+    if not changed:
+        return ""
+    a, b = changed[0]
+    keys = [key for key in a if a[key] != b.get(key)] or [key for key in b if key not in a]
+    where = (
+        f"first in a {a['kind']} row at step {a['step']:,}: {keys[0]} = {a.get(keys[0])} before, {b.get(keys[0])} now"
+    )
+    return f"{len(changed):,} of {len(now):,} rows differ, {where}"
 
 
 def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome]:
@@ -145,7 +195,8 @@ def _table(arguments: argparse.Namespace) -> None:
     chosen = list(experiment.tables) if names == ["all"] else names
     _require(chosen, experiment.tables, f"{experiment.name} has no table")
     results = results_of(experiment, arguments.preset, arguments.results)
-    print("\n\n".join(experiment.tables[name](results).render(arguments.format) for name in chosen))
+    tables = [experiment.tables[name](results) for name in chosen]
+    print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
 
 
 def _figure(arguments: argparse.Namespace) -> None:

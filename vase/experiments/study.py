@@ -7,6 +7,7 @@ CONDITION-SEED.npz. Tables and figures read these files and nothing else.
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +16,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from vase import checkpoint
 from vase.report.album import Album
 from vase.report.record import Record
 from vase.runs import Cell, RunDirectory, RunSettings
-from vase.runs.figures import album_of
+from vase.runs.figures import album_of, open_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vase.experiments.tables import Table
+    from vase.learner import VASE
+    from vase.runs import Plan
 
+NOWHERE: dict[str, Any] = {"data": None, "device": "auto", "threads": 1}
+"""Where a run computed is nobody's business but its machine's."""
 FIVE_SEEDS = (0, 1, 2, 3, 4)
 THREE_SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What an experiment asked a learner when its run was over."""
+
+    numbers: dict[str, Any]
+    """JSON-ready."""
+    pictures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Kept for conditions that are shown."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,8 @@ class Experiment:
     """Other settings of every run, e.g. {"measures": False}."""
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
+    examine: Callable[[VASE, Plan, Record], Findings] | None = None
+    """More questions to the learner when a run is over; the answers are kept with its rows."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes: data, device, threads."""
@@ -108,22 +127,37 @@ class Job:
         """The run behind it."""
         return Cell(self.runs / self.experiment.name / self.settings.preset / self.name, self.settings)
 
+    @property
+    def shown(self) -> bool:
+        """Whether figures show it."""
+        return self.condition.shown and self.seed == self.condition.seeds[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the run that are kept."""
+        return [row for row in RunDirectory(self.cell.path).rows() if self.shown or row["kind"] != "step"]
+
     def keep(self) -> None:
         """Write the result files of the finished run."""
-        directory = RunDirectory(self.cell.path)
-        shown = self.condition.shown and self.seed == self.condition.seeds[0]
+        directory, shown = RunDirectory(self.cell.path), self.shown
         if shown:
             album_of(directory).save(self.target.with_suffix(".npz"))
-        rows = [row for row in directory.rows() if shown or row["kind"] != "step"]
+        found = None if self.experiment.examine is None else self.experiment.examine(*open_run(directory))
+        if found is not None and shown:
+            data = io.BytesIO()
+            np.savez_compressed(data, **found.pictures)  # type: ignore[arg-type]  # its stub mistakes names for options
+            checkpoint.write_bytes_atomic(self.target.with_suffix(".pictures.npz"), data.getvalue())
         summary = json.loads((directory.path / "summary.json").read_bytes())
+        config = directory.read_config()
+        config["settings"] = replace(RunSettings.from_dict(config["settings"]), **NOWHERE).to_dict()
         head = {
             "command": self.command(),
-            **directory.read_config(),
+            **config,
             "seconds": summary.pop("seconds"),
             "steps_per_second": summary.pop("steps_per_second"),
             "summary": summary,
+            **({} if found is None else {"findings": found.numbers}),
         }
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        lines = ",\n  ".join(json.dumps(row) for row in self.rows())
         body = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n  {lines}\n ]\n}}\n'
         self.target.parent.mkdir(parents=True, exist_ok=True)
         checkpoint.write_bytes_atomic(self.target, body.encode())
@@ -177,6 +211,17 @@ class Result:
         """What the curves are drawn from."""
         stages = tuple((str(world), int(steps)) for world, steps in self.content["stages"])
         return Record(stages, tuple(self.rows), threshold=self.content["config"]["mask"]["threshold"])
+
+    @property
+    def findings(self) -> dict[str, Any]:
+        """What the experiment asked beyond the rows."""
+        return dict(self.content["findings"])
+
+    @cached_property
+    def pictures(self) -> dict[str, np.ndarray]:
+        """Pictures of these questions."""
+        with np.load(self.path.with_suffix(".pictures.npz")) as file:
+            return dict(file)
 
     @cached_property
     def album(self) -> Album:

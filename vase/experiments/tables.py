@@ -157,6 +157,16 @@ def _latex(entry: Entry) -> str:
     return "".join(_LATEX.get(character, character) for character in str(entry).replace("1e-4", "$10^{-4}$"))
 
 
+def render_all(tables: Sequence[Table], form: Format) -> str:
+    """Several tables: one JSON list, or one after the other, in CSV each under its title."""
+    parts = [table.render(form) for table in tables]
+    if form == "json":
+        return "[\n" + ",\n".join(parts) + "\n]"
+    if form == "csv":
+        parts = [f"# {table.title}\n{part}" for table, part in zip(tables, parts, strict=True)]
+    return "\n\n".join(parts)
+
+
 def spread(values: Sequence[float | None], *, scale: float = 1.0, digits: int = 1) -> Spread:
     """A spread of what was measured, in units of 1/scale."""
     return Spread(tuple(scale * value for value in values if value is not None), digits)

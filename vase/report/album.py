@@ -150,10 +150,10 @@ def make_album(model: VASE, images_by_world: Mapping[str, np.ndarray], environme
         worlds=worlds,
         environment=np.array([environment_of[world] for world in worlds], np.int64),
         states=latent_states(model),
-        images=np.stack([_bytes(images[world]) for world in worlds]),
-        traversals=_bytes(np.stack(traversals)),
-        cross=_bytes(np.array(cross)),
-        dreams=_bytes(np.stack([model.dream(shown, environment=s, seed=0) for s in places])),
+        images=np.stack([as_bytes(images[world]) for world in worlds]),
+        traversals=as_bytes(np.stack(traversals)),
+        cross=as_bytes(np.array(cross)),
+        dreams=as_bytes(np.stack([model.dream(shown, environment=s, seed=0) for s in places])),
     )
 
 
@@ -171,7 +171,7 @@ def environment_of(record: Record) -> dict[str, int]:
     return found
 
 
-def _bytes(images: Float[np.ndarray, "..."] | UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "..."]:
+def as_bytes(images: Float[np.ndarray, "..."] | UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "..."]:
     """Images as they are kept: [0, 1] becomes 0 ... 255."""
     array = np.asarray(images)
     return array if array.dtype == np.uint8 else np.rint(255 * np.clip(array, 0, 1)).astype(np.uint8)

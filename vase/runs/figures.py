@@ -26,7 +26,7 @@ def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = Non
     from vase.report import write_figures  # here, because it takes matplotlib half a second to wake up
 
     directory = RunDirectory(run_dir)
-    model, plan, record = _open(directory, data)
+    model, plan, record = open_run(directory, data)
     images = {
         environment: _held_out(plan, world, environment, IMAGES) for environment, world in record.world_of.items()
     }
@@ -37,7 +37,7 @@ def album_of(directory: RunDirectory, data: str | None = None) -> Album:
     """The pictures that an experiment keeps of a run, finished or not."""
     from vase.report.album import SHOWN, environment_of, make_album  # here for the same reason
 
-    model, plan, record = _open(directory, data)
+    model, plan, record = open_run(directory, data)
     places = {world: s for world, s in environment_of(record).items() if s < len(model.environments)}
     if not places:
         raise ValueError(
@@ -47,7 +47,7 @@ def album_of(directory: RunDirectory, data: str | None = None) -> Album:
     return make_album(model, images, places)
 
 
-def _open(directory: RunDirectory, data: str | None) -> tuple[VASE, Plan, Record]:
+def open_run(directory: RunDirectory, data: str | None = None) -> tuple[VASE, Plan, Record]:
     """The learner, the data behind the run, and its rows."""
     from vase.report import Record
 
