@@ -456,6 +456,7 @@ def test_bad_settings_name_the_value_and_the_rule(field: str, value: Any, rule: 
 
 def test_settings_of_a_preset_and_back() -> None:
     paper = RunSettings.of("paper", steps=10, canvas=None)
+    assert (paper.probes, paper.sprite, paper.rows_every) == ("online", 28, 500)
     assert (paper.steps, paper.canvas, paper.sprite) == (10, 64, 28)
     assert RunSettings.from_dict(json.loads(json.dumps(SETTINGS.to_dict()))) == SETTINGS
 

@@ -279,7 +279,9 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", metavar="FIELD=VALUE", help="any field of the configuration; may be repeated"
     )
     parser.add_argument(
-        "--probes", choices=("periodic", "online", "none"), help="what is measured beside (default: periodic)"
+        "--probes",
+        choices=("periodic", "online", "none"),
+        help="what is measured beside (default: periodic; paper online)",
     )
     parser.add_argument(
         "--measures", action="store_const", const=True, help="measure disentanglement at the end of every stage, too"

@@ -15,7 +15,15 @@ THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
 """The stream of the paper's Figure 2 and ablation study."""
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "laptop": {},
-    "paper": {"steps": 150_000, "canvas": 64, "sprite": 28, "checkpoint_every": 5_000, "probe_every": 5_000},
+    "paper": {
+        "steps": 150_000,
+        "canvas": 64,
+        "sprite": 28,
+        "probes": "online",
+        "checkpoint_every": 5_000,
+        "probe_every": 5_000,
+        "rows_every": 500,
+    },
     "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
 }
 _PLACE = ("data", "device", "threads")
