@@ -1,6 +1,7 @@
 """The experiments of the paper: what is run, as data, and what is read from the saved rows."""
 
 from vase.experiments.ablation import ABLATION
+from vase.experiments.ambiguity import AMBIGUITY
 from vase.experiments.five_datasets import FIVE_DATASETS
 from vase.experiments.sensitivity import SENSITIVITY
 from vase.experiments.streams import RETURNS, TWELVE_WORLDS
@@ -9,7 +10,7 @@ from vase.experiments.three_stage import THREE_STAGE
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (ABLATION, THREE_STAGE, FIVE_DATASETS, SENSITIVITY, RETURNS, TWELVE_WORLDS)
+    for experiment in (ABLATION, THREE_STAGE, FIVE_DATASETS, SENSITIVITY, RETURNS, TWELVE_WORLDS, AMBIGUITY)
 }
 """By name."""
 
