@@ -295,6 +295,11 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frames", metavar="DIR", help="folder with frames of outdoors and indoors (default: they are rendered)"
     )
+    parser.add_argument(
+        "--imagination",
+        metavar="WORLDS",
+        help="of the stream, e.g. mnist: half of their images are moved by a policy that learns along (default: none)",
+    )
     parser.add_argument("--sprite", type=int, help="side of the sprites in pixels (default: 20; paper 28)")
     parser.add_argument("--batch-size", type=int, help="images per batch (default: 64; smoke 32)")
     parser.add_argument(

@@ -3,6 +3,8 @@
 from vase.experiments.ablation import ABLATION
 from vase.experiments.ambiguity import AMBIGUITY
 from vase.experiments.five_datasets import FIVE_DATASETS
+from vase.experiments.homologies import HOMOLOGIES
+from vase.experiments.imagination import IMAGINATION
 from vase.experiments.sensitivity import SENSITIVITY
 from vase.experiments.streams import RETURNS, TWELVE_WORLDS
 from vase.experiments.study import Condition, Experiment, Job, Result, Results, jobs_of, results_of
@@ -10,7 +12,17 @@ from vase.experiments.three_stage import THREE_STAGE
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (ABLATION, THREE_STAGE, FIVE_DATASETS, SENSITIVITY, RETURNS, TWELVE_WORLDS, AMBIGUITY)
+    for experiment in (
+        ABLATION,
+        THREE_STAGE,
+        FIVE_DATASETS,
+        SENSITIVITY,
+        RETURNS,
+        TWELVE_WORLDS,
+        AMBIGUITY,
+        HOMOLOGIES,
+        IMAGINATION,
+    )
 }
 """By name."""
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Float32
 
-from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Results
-from vase.experiments.tables import Entry, Table, spread
+from vase.core.environments import in_context
+from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
+from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.learner import VASE
 from vase.report.album import as_bytes, environment_of
 from vase.report.record import Record
 from vase.runs import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WEIGHTS = np.linspace(0, 1, 21)
 """Share of the second world in a mixture of two images."""
@@ -20,24 +26,34 @@ BATCH = 64
 AMBIGUOUS = (58, 51, 45, 38, 32, 26, 19, 13, 6)
 """Ambiguous images in a batch of BATCH; the others are real ones of one world: from 10 % to 90 %."""
 REPEATS = 4
-"""Batches behind every number."""
+"""Batches of pairs behind every number."""
 SHOWN = 6
 """Pairs of images that are shown."""
 
 
-def mixtures(a: Float[np.ndarray, "B *s"], b: Float[np.ndarray, "B *s"], weight: float) -> Float[np.ndarray, "B *s"]:
-    """Linear interpolations: (1 − weight)·a + weight·b."""
-    return ((1 - weight) * a + weight * b).astype(np.float32)
+# ------------------------------------------------------------------------------------------------ pieces
+
+
+def fractions(images: np.ndarray) -> Float32[np.ndarray, "..."]:
+    """Images in [0, 1], whether they come as bytes or are so already."""
+    array = np.asarray(images)
+    return array.astype(np.float32) / np.float32(255) if array.dtype == np.uint8 else array.astype(np.float32)
+
+
+def mixtures(a: np.ndarray, b: np.ndarray, weight: float) -> Float32[np.ndarray, "..."]:
+    """Linear interpolations in [0, 1]: (1 − weight)·a + weight·b."""
+    one, other = (fractions(images).astype(np.float64) for images in (a, b))  # the sum must not exceed 1 by rounding
+    return ((1 - weight) * one + weight * other).astype(np.float32)
 
 
 def crossing(x: Float[np.ndarray, " T"], y: Float[np.ndarray, " T"], level: float) -> float | None:
-    """Where a falling curve first comes down to a level, by linear interpolation; None if it never does.
+    """Where a curve that begins above a level first comes down to it, by linear interpolation; None if it does not.
 
     >>> crossing(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 0.25)
     0.75
     """
     below = np.flatnonzero(y <= level)
-    if not len(below):
+    if not len(below) or y[0] < level:
         return None
     i = int(below[0])
     if i == 0:
@@ -52,122 +68,240 @@ def width(x: Float[np.ndarray, " T"], y: Float[np.ndarray, " T"]) -> float | Non
     return None if start is None or end is None else end - start
 
 
+def among(
+    looks: Sequence[Float32[np.ndarray, "B K"]],
+    company: Sequence[Float32[np.ndarray, "B K"]],
+    count: int,
+    environments: Sequence[int],
+) -> float:
+    """Mean probability of some environments for images that come `count` at a time in a batch of real ones.
+
+    Args:
+        looks: q(s|x) of the images, batch by batch; each is cut into as many groups of `count` as it holds.
+        company: q(s|x) of as many real images for every batch; the first of them fill up each group.
+        count: images in a group.
+        environments: those whose probabilities are added.
+    """
+    found = []
+    for q, others in zip(looks, company, strict=True):
+        rest = torch.from_numpy(others[: len(others) - count])
+        for start in range(0, len(q) - count + 1, count):
+            weighed = in_context(torch.from_numpy(q[start : start + count]), rest)
+            found.append(float(weighed[:, list(environments)].sum(1).mean()))
+    return float(np.mean(found))
+
+
+# ------------------------------------------------------------------------------------------------ questions
+
+
 def examine(model: VASE, plan: Plan, record: Record) -> Findings:
-    """q(s = first world) for every mixing weight and company; posteriors and reconstructions along the weight."""
+    """q(s = first world) for every mixing weight and company; posteriors and reconstructions along the weight.
+
+    An image is seen as of a world with the probability of all environments that mostly stood for that world.
+    """
     rng = np.random.default_rng([plan.settings.seed, 20_181_204])
-    home = environment_of(record)
-    (first, second), worlds = record.worlds[:2], plan.worlds
+    worlds = record.worlds[:2]
+    home = _homes(model, record, worlds)
+    stood = [s for s, world in record.world_of.items() if world == worlds[0] and s < len(model.environments)]
+    first = stood or home[:1]
 
-    def real(world: str, n: int) -> np.ndarray:
-        return np.asarray(worlds[world][1].sample(n, rng).images, np.float32) / 255
+    def real(world: str) -> Float32[np.ndarray, "B C H W"]:
+        return fractions(plan.worlds[world][1].sample(BATCH, rng).images)
 
-    pairs = [(real(first, BATCH), real(second, BATCH)) for _ in range(REPEATS)]
-    company = {world: [real(world, BATCH) for _ in range(REPEATS)] for world in (first, second)}
-    s = home[first]
+    def look(images: np.ndarray) -> Float32[np.ndarray, "B K"]:
+        return model.infer_environment(images).each
 
-    def probability(count: int, weight: float, around: str | None) -> float:
-        found = []
-        for number, (a, b) in enumerate(pairs):
-            x = mixtures(a[:count], b[:count], weight)
-            others = None if around is None else company[around][number][: BATCH - count]
-            found.append(float(model.infer_environment(x, context=others).probabilities[s]))
-        return float(np.mean(found))
-
-    maps = {
-        around: [[round(probability(count, w, around), 5) for w in WEIGHTS] for count in AMBIGUOUS]
-        for around in (first, second)
-    }
-    alone = [round(probability(BATCH, w, None), 5) for w in WEIGHTS]
+    pairs = [(real(worlds[0]), real(worlds[1])) for _ in range(REPEATS)]
+    company = {world: [look(real(world)) for _ in range(REPEATS)] for world in worlds}
+    looks = [[look(mixtures(a, b, w)) for a, b in pairs] for w in WEIGHTS]
+    single = np.array([np.concatenate(at)[:, first].sum(1) for at in looks])
     a, b = pairs[0]
     posterior = [model.posterior(mixtures(a, b, w)) for w in WEIGHTS]
-    findings = {
-        "worlds": [first, second],
-        "environments": [home[first], home[second]],
-        "used": [model.environments[home[world]].used.tolist() for world in (first, second)],
+    numbers = {
+        "worlds": list(worlds),
+        "environments": home,
+        "seen_as_first": first,
+        "used": [model.environments[s].used.tolist() for s in home],
         "weights": [round(float(w), 4) for w in WEIGHTS],
+        "batch": BATCH,
         "ambiguous": list(AMBIGUOUS),
-        "alone": alone,
-        "company": maps,
-        "std": [np.round(std.mean(0), 5).tolist() for _, std in posterior],
+        "alone": _rounded(single.mean(1)),
+        "pairs": _pairs(single),
+        "company": {
+            world: [_rounded([among(at, company[world], count, first) for at in looks]) for count in AMBIGUOUS]
+            for world in worlds
+        },
+        "std": [_rounded(std.mean(0)) for _, std in posterior],
         "example": {
-            "mean": [np.round(mean[0], 4).tolist() for mean, _ in posterior],
-            "std": [np.round(std[0], 4).tolist() for _, std in posterior],
+            "mean": [_rounded(mean[0]) for mean, _ in posterior],
+            "std": [_rounded(std[0]) for _, std in posterior],
         },
     }
-    steps = WEIGHTS[::2]
-    mixed = np.stack([mixtures(a[:SHOWN], b[:SHOWN], w) for w in steps], 1)
+    mixed = np.stack([mixtures(a[:SHOWN], b[:SHOWN], w) for w in WEIGHTS[::2]], 1)
     flat = mixed.reshape(-1, *mixed.shape[2:])
-    pictures = {"mixed": as_bytes(mixed)} | {
-        f"as {world}": as_bytes(model.reconstruct(flat, environment=home[world]).reshape(mixed.shape))
-        for world in (first, second)
+    decoded = {
+        name: model.reconstruct(flat, environment=s).reshape(mixed.shape)
+        for name, s in zip(("first", "second"), home, strict=True)
     }
-    return Findings(findings, pictures)
+    return Findings(numbers, {name: as_bytes(images) for name, images in {"mixed": mixed, **decoded}.items()})
 
 
-def uncertainty(found: dict[str, Any]) -> tuple[float, float]:
-    """Mean standard deviation of the latents that a world uses: at the midpoint, and at the world's own end.
+def _homes(model: VASE, record: Record, worlds: Sequence[str]) -> list[int]:
+    """The environment of each of two worlds; the same one if the learner saw no difference."""
+    found, known = environment_of(record), len(model.environments)
+    missing = [world for world in worlds if found.get(world, known) >= known]
+    if missing or len(worlds) < 2:
+        what = f"the run never came to {missing[0]}" if missing else f"the stream has no second world after {worlds[0]}"
+        raise ValueError(f"nothing to ask about mixtures: {what}; run the whole stream of two worlds.")
+    return [found[world] for world in worlds]
 
-    Averaged over the two worlds, each with its latents.
+
+def _pairs(single: Float[np.ndarray, "T P"]) -> dict[str, Any]:
+    """How every pair of images by itself goes over from one world to the other."""
+    widths = [w for curve in single.T if (w := width(WEIGHTS, curve)) is not None]
+    return {
+        "count": single.shape[1],
+        "cross": len(widths),
+        "width": round(float(np.median(widths)), 4) if widths else None,
+    }
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
+# ------------------------------------------------------------------------------------------------ tables
+
+
+def uncertainty(found: dict[str, Any]) -> list[tuple[float, ...] | None]:
+    """Of each world, the mean standard deviation of the latents it uses: at its own end, in the middle, at the other.
+
+    None for a world that uses no latent.
     """
-    std = np.asarray(found["std"])
-    middle = len(std) // 2
-    at_middle = [std[middle][used].mean() for used in map(np.asarray, found["used"])]
-    at_ends = [std[end][np.asarray(used)].mean() for end, used in zip((0, -1), found["used"], strict=True)]
-    return float(np.mean(at_middle)), float(np.mean(at_ends))
+    std, rows = np.asarray(found["std"]), []
+    for used, ends in zip(found["used"], ((0, -1), (-1, 0)), strict=True):
+        level = std[:, np.flatnonzero(used)].mean(1) if any(used) else None
+        places = (ends[0], len(std) // 2, ends[1])
+        rows.append(None if level is None else tuple(float(level[place]) for place in places))
+    return rows
+
+
+def curves(found: dict[str, Any], world: int) -> Float[np.ndarray, "counts T"]:
+    """The probability of the first world along the weight, for every number of images among real ones of a world."""
+    return np.asarray(found["company"][found["worlds"][world]])
+
+
+def boundaries(found: dict[str, Any], world: int) -> list[float | None]:
+    """Mixing weights at which the first world's probability is one half; None where that is nowhere in the range."""
+    x = np.asarray(found["weights"])
+    return [crossing(x, curve, 0.5) for curve in curves(found, world)]
+
+
+def widths(found: dict[str, Any], world: int) -> list[float | None]:
+    """How much of the range the fall from 0.9 to 0.1 takes; None where the curve does not cross both."""
+    x = np.asarray(found["weights"])
+    return [width(x, curve) for curve in curves(found, world)]
 
 
 def perception(results: Results) -> Table:
     """How sharp the boundary is, how company moves it, and whether the posterior tells its doubt."""
     rows: list[tuple[Entry, ...]] = []
-    for condition in results.experiment.conditions:
-        for run in results.of(condition.name):
-            found = run.findings
-            x, first = np.asarray(found["weights"]), found["worlds"][0]
-            curves = np.asarray(found["company"][first])
-            widths = [width(x, curve) for curve in [*curves, *np.asarray(found["company"][found["worlds"][1]])]]
-            places = [crossing(x, curve, 0.5) for curve in curves]
-            known = [place for place in places if place is not None]
-            moved = None if None in (places[0], places[-1]) else known[-1] - known[0]
-            steady = len(known) == len(places) and all(np.diff(known) >= 0)
-            middle, ends = uncertainty(found)
-            rows.append(
-                (
-                    run.seed,
-                    run.summary["environments"],
-                    run.summary["false_alarms"],
-                    spread([w for w in widths if w is not None], scale=100, digits=0),
-                    f"{sum(w is not None for w in widths)} of {len(widths)}",
-                    _percent(places[0]),
-                    _percent(places[-1]),
-                    _percent(moved),
-                    "yes" if steady else "no",
-                    f"{middle:.3f}",
-                    f"{ends:.3f}",
-                )
+    for run in _runs(results):
+        found = run.findings
+        wide = [*widths(found, 0), *widths(found, 1)]
+        places = boundaries(found, 0)
+        known = [place for place in places if place is not None]
+        first, last = places[0], places[-1]
+        moved = None if first is None or last is None else last - first
+        steady = len(known) == len(places) and all(np.diff(known) >= 0)
+        pairs = found["pairs"]
+        rows.append(
+            (
+                run.seed,
+                run.summary["environments"],
+                run.summary["false_alarms"],
+                spread(wide, scale=100),
+                f"{sum(w is not None for w in wide)} of {len(wide)}",
+                _percent(pairs["width"]),
+                _percent(first),
+                _percent(last),
+                _percent(moved),
+                "yes" if steady else "no",
+                *(_doubt(numbers) for numbers in uncertainty(found)),
             )
+        )
     columns = (
         "seed",
         "environments",
         "false alarms",
-        "0.9 → 0.1 (% of the range)",
+        "0.9 → 0.1 (%)",
         "contexts that cross both",
+        "0.9 → 0.1, one pair (%)",
         "boundary, 10 % faces (%)",
         "boundary, 90 % faces (%)",
         "moved by (%)",
         "monotonic",
-        "σ in the middle",
-        "σ at the ends",
+        "σ of faces' latents",
+        "σ of Fashion's latents",
     )
     notes = (
         "Mixing weight from 0 (faces) to 100 % (inverse Fashion). 0.9 → 0.1: how much of it the probability of faces "
-        "takes to fall, over all numbers of ambiguous images among real ones of either world. boundary: where it is "
-        "one half, among 10 % and 90 % real faces. σ: of the latents that a world uses, averaged over both worlds.",
+        "takes to fall, mean and standard deviation over all numbers of ambiguous images among real ones of either "
+        "world; one pair: median over single pairs of images without company. boundary: where the probability is one "
+        "half, among 10 % and 90 % real faces; – if nowhere. monotonic: it never goes back as faces become more. "
+        "σ: mean over the latents that a world uses, at its own end, in the middle and at the other end.",
     )
     return Table("Ambiguity: categorical perception", columns, tuple(rows), notes)
 
 
+def company(results: Results) -> Table:
+    """Where the boundary lies and how wide it is, by number and world of the real images around."""
+    found = [run.findings for run in _runs(results)]
+    x = [np.asarray(one["weights"]) for one in found]
+    alone = [np.asarray(one["alone"]) for one in found]
+    without = _spread(crossing(w, y, 0.5) for w, y in zip(x, alone, strict=True))
+    wide = _spread(width(w, y) for w, y in zip(x, alone, strict=True))
+    rows: list[tuple[Entry, ...]] = [("none", without, without, wide, wide)]
+    for number, count in enumerate(found[0]["ambiguous"]):
+        share = f"{100 * (1 - count / found[0]['batch']):.0f}"
+        places = [_spread(boundaries(one, world)[number] for one in found) for world in (0, 1)]
+        ranges = [_spread(widths(one, world)[number] for one in found) for world in (0, 1)]
+        rows.append((share, *places, *ranges))
+    columns = (
+        "real images (%)",
+        "boundary, faces (%)",
+        "boundary, Fashion (%)",
+        "0.9 → 0.1, faces (%)",
+        "0.9 → 0.1, Fashion (%)",
+    )
+    notes = (
+        "Ambiguous images among real faces or real inverse Fashion. boundary: mixing weight, from 0 (faces) to 100 % "
+        "(inverse Fashion), at which the probability of faces is one half; mean ± standard deviation over the "
+        f"{len(found)} seed{'s' * (len(found) > 1)}.",
+    )
+    return Table("Ambiguity: what company does", columns, tuple(rows), notes)
+
+
+def _runs(results: Results) -> list[Result]:
+    return [run for condition in results.experiment.conditions for run in results.of(condition.name)]
+
+
+def _spread(values: Any) -> Spread:
+    return spread(list(values), scale=100)
+
+
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f}"
+    return "–" if value is None else f"{100 * value:.1f}".replace("-", "−")
+
+
+def _doubt(numbers: tuple[float, ...] | None) -> str:
+    return "–" if numbers is None else " → ".join(f"{number:.3f}" for number in numbers)
+
+
+def _figure4a(results: Results) -> Figure:
+    from vase.experiments.ambiguity_figure import figure4a  # here, because a table needs no matplotlib
+
+    return figure4a(results)
 
 
 AMBIGUITY = Experiment(
@@ -176,7 +310,8 @@ AMBIGUITY = Experiment(
     stream="faces,soft-inverse-fashion:32",
     steps={"laptop": 1_500, "paper": 30_000},
     conditions=(Condition("disentangled-SDA", seeds=THREE_SEEDS, shown=True),),
-    tables={"perception": perception},
+    tables={"perception": perception, "company": company},
+    figures={"figure4a": _figure4a},
     options={"probes": "none", "measures": False, "canvas": 32},
     values={
         "paper": {

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vase.config import preset
 from vase.experiments import EXPERIMENTS, Experiment, Job, Result, jobs_of, results_of
+from vase.experiments.study import FOLDERS, public
 from vase.experiments.tables import FORMATS, render_all
 from vase.progress import sweep_watcher
-from vase.runs import Outcome, Status, run_many
+from vase.runs import Outcome, RunSettings, Status, run_many
 from vase.runs.engines import BACKENDS
 from vase.runs.grid import read_seeds
+from vase.streams.sources import FACES_VARIABLE
+from vase.worlds3d import WORLDS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     runner.add_argument("--address", help="of a running Ray or Dask cluster (default: one on this machine)")
     runner.add_argument("--runs", default="runs/experiments", metavar="DIR", help="for the runs (default: %(default)s)")
-    runner.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
+    _folders(runner)
     runner.add_argument("--device", help="auto, cpu, cuda, ... (default: auto)")
     runner.add_argument("--dry-run", action="store_true", help="list the runs, and train nothing")
     runner.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
@@ -43,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     checker.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
     checker.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
     checker.add_argument("--runs", default="runs/again", metavar="DIR", help="for the runs (default: %(default)s)")
-    checker.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
+    _folders(checker)
     checker.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
     printer = _action(actions, "table", _table, "Print a table from the finished runs.")
     _name(printer)
@@ -68,6 +72,18 @@ def _action(actions: Any, name: str, run: Any, text: str) -> argparse.ArgumentPa
 
 def _name(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT", help=f"of {', '.join(EXPERIMENTS)}")
+
+
+def _folders(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
+    parser.add_argument(
+        "--faces",
+        metavar="DIR",
+        help=f"pictures for the world faces, e.g. CelebA's (default: {FACES_VARIABLE} or the ORL faces)",
+    )
+    parser.add_argument(
+        "--frames", metavar="DIR", help="frames of outdoors and indoors, e.g. DeepMind Lab's (default: rendered ones)"
+    )
 
 
 def _experiment(arguments: argparse.Namespace) -> Experiment:
@@ -95,20 +111,67 @@ def missing(jobs: Sequence[Job]) -> list[Job]:
     for job in jobs:
         if not job.target.exists():
             found.append(job)
-        elif names := job.settings.differences(Result(job.target).settings):
+        elif names := public(job.settings).differences(before := Result(job.target).settings):
             raise ValueError(
-                f"{job.target} was made with another {names[0]} than {job.experiment.name} has now: delete it to run "
-                "it again, or name another folder with --results."
+                f"{job.target} was made {_otherwise(job, names[0], before)}: delete it to run it again, or name "
+                "another folder with --results."
             )
     return found
 
 
+def _otherwise(job: Job, name: str, before: RunSettings) -> str:
+    """How a result differs from what is wanted now."""
+    if name not in FOLDERS:
+        return f"with another {name} than {job.experiment.name} has now"
+    hint = f" (or {FACES_VARIABLE} in the environment)" if name == "faces" else ""
+    words = ("without", "with") if getattr(before, name) is None else ("with", "without")
+    return f"{words[0]} --{name}{hint}, and now it is {words[1]}"
+
+
+def place(experiment: Experiment, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The device and folders that were given; a folder of pictures only for a stream that has its world."""
+    given = {name: getattr(arguments, name, None) for name in ("data", "device")}
+    for name in FOLDERS:
+        folder = getattr(arguments, name)
+        if name not in pictured(experiment.stream):
+            if folder is not None:
+                raise ValueError(f"--{name} {folder}: {experiment.name} has no world of {name}; leave --{name} out.")
+            continue
+        if folder is None and name == "faces":
+            folder = os.environ.get(FACES_VARIABLE) or None
+        if folder is not None:
+            path = Path(folder).expanduser().absolute()
+            if not path.is_dir():
+                raise FileNotFoundError(
+                    f"folder {str(path)!r} of {name} does not exist: name another one with --{name}, or none to do "
+                    "without."
+                )
+            given[name] = str(path)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def pictured(stream: str) -> set[str]:
+    """Which of FOLDERS the worlds of a stream can be taken from.
+
+    >>> sorted(pictured("faces,soft-inverse-fashion:32")), sorted(pictured("outdoors*500,soft-inverse-faces"))
+    (['faces'], ['faces', 'frames'])
+    """
+    worlds = [entry.partition("*")[0].strip() for entry in stream.split(",")]
+    found = {"faces" for world in worlds if re.fullmatch("(soft-)?(inverse-)?faces", world)}
+    return found | {"frames" for world in worlds if world in WORLDS}
+
+
 def _run(arguments: argparse.Namespace) -> int:
     experiment = _experiment(arguments)
-    place = {name: getattr(arguments, name) for name in ("data", "device") if getattr(arguments, name) is not None}
     seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
     jobs = jobs_of(
-        experiment, arguments.preset, arguments.results, arguments.runs, only=arguments.only, seeds=seeds, **place
+        experiment,
+        arguments.preset,
+        arguments.results,
+        arguments.runs,
+        only=arguments.only,
+        seeds=seeds,
+        **place(experiment, arguments),
     )
     todo = missing(jobs)
     if arguments.dry_run:
@@ -132,10 +195,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     experiment = _experiment(arguments)
-    every = {job.name: job for job in jobs_of(experiment, arguments.preset, arguments.results, arguments.runs)}
+    where = arguments.preset, arguments.results, arguments.runs
+    every = {job.name: job for job in jobs_of(experiment, *where, **place(experiment, arguments))}
     _require(arguments.names, every, f"{experiment.name} has no run")
-    place = {} if arguments.data is None else {"data": arguments.data}
-    jobs = [replace(job, settings=replace(job.settings, **place)) for job in map(every.__getitem__, arguments.names)]
+    jobs = [every[name] for name in arguments.names]
     for job in missing(jobs):
         raise FileNotFoundError(f"{job.target} does not exist: there is nothing to compare with.")
     with sweep_watcher(arguments.quiet) as watch:

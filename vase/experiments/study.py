@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 NOWHERE: dict[str, Any] = {"data": None, "device": "auto", "threads": 1}
 """Where a run computed is nobody's business but its machine's."""
+FOLDERS = ("faces", "frames")
+"""Settings that name a folder of pictures: that there is one belongs to a run, its path to the machine."""
+DIR = "DIR"
+"""What a result file says instead of such a path."""
 FIVE_SEEDS = (0, 1, 2, 3, 4)
 THREE_SEEDS = (0, 1, 2)
 
@@ -58,6 +63,8 @@ class Condition:
     seeds: tuple[int, ...] = FIVE_SEEDS
     shown: bool = False
     """Keep step rows and pictures of the first seed, for figures."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings of its runs, e.g. {"imagination": "mnist"}."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +89,14 @@ class Experiment:
     """More questions to the learner when a run is over; the answers are kept with its rows."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
-        """One run. `place` says where it computes: data, device, threads."""
+        """One run. `place` says where it computes, and of which folders: data, device, threads, faces, frames."""
         return RunSettings.of(
             preset,
             stream=self.stream,
             steps=self.steps.get(preset),
             overrides={**self.values.get(preset, {}), **condition.overrides},
             seed=seed,
-            **{"measures": True, **self.options, **place},
+            **{"measures": True, **self.options, **condition.options, **place},
         )
 
     def condition(self, name: str) -> Condition:
@@ -99,6 +106,21 @@ class Experiment:
                 return condition
         known = ", ".join(condition.name for condition in self.conditions)
         raise ValueError(f"{self.name} has no condition {name!r}; it has {known}.")
+
+
+def public(settings: RunSettings) -> RunSettings:
+    """The settings of a run as its result file tells them, with nothing of the machine."""
+    named: dict[str, Any] = {name: DIR for name in FOLDERS if getattr(settings, name) is not None}
+    return replace(settings, **NOWHERE, **named)
+
+
+def without_path(source: str) -> str:
+    """Where images came from, as a result file tells it.
+
+    >>> without_path("faces (320 pictures in /home/me/faces/train)"), without_path("fashion (cache)")
+    ('faces (320 pictures in DIR)', 'fashion (cache)')
+    """
+    return re.sub(r"( pictures| frames) in .*?(\)?)$", rf"\1 in {DIR}\2", source)
 
 
 @dataclass(frozen=True)
@@ -142,13 +164,16 @@ class Job:
         if shown:
             album_of(directory).save(self.target.with_suffix(".npz"))
         found = None if self.experiment.examine is None else self.experiment.examine(*open_run(directory))
-        if found is not None and shown:
+        pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
+        if pictures and shown:
             data = io.BytesIO()
-            np.savez_compressed(data, **found.pictures)  # type: ignore[arg-type]  # its stub mistakes names for options
+            np.savez_compressed(data, **pictures)  # type: ignore[arg-type]  # its stub mistakes names for options
             checkpoint.write_bytes_atomic(self.target.with_suffix(".pictures.npz"), data.getvalue())
         summary = json.loads((directory.path / "summary.json").read_bytes())
         config = directory.read_config()
-        config["settings"] = replace(RunSettings.from_dict(config["settings"]), **NOWHERE).to_dict()
+        config["settings"] = public(RunSettings.from_dict(config["settings"])).to_dict()
+        for told in (config, summary):
+            told["sources"] = {world: without_path(source) for world, source in told["sources"].items()}
         head = {
             "command": self.command(),
             **config,
@@ -165,7 +190,8 @@ class Job:
     def command(self) -> str:
         """What a user types to get the same run."""
         words = ["vase", "experiment", "run", self.experiment.name, "--preset", self.settings.preset]
-        return shlex.join([*words, "--only", self.condition.name, "--seeds", str(self.seed)])
+        folders = [word for name in FOLDERS if getattr(self.settings, name) is not None for word in (f"--{name}", DIR)]
+        return shlex.join([*words, "--only", self.condition.name, "--seeds", str(self.seed), *folders])
 
 
 @dataclass(frozen=True)
@@ -219,8 +245,14 @@ class Result:
 
     @cached_property
     def pictures(self) -> dict[str, np.ndarray]:
-        """Pictures of these questions."""
-        with np.load(self.path.with_suffix(".pictures.npz")) as file:
+        """Pictures of these questions; an error for runs that keep none."""
+        path = self.path.with_suffix(".pictures.npz")
+        if not path.exists():
+            raise FileNotFoundError(
+                f"{path} does not exist: restore it from a clone of the repository, or delete {self.path.name} beside "
+                "it and run that condition again with: vase experiment run"
+            )
+        with np.load(path) as file:
             return dict(file)
 
     @cached_property

@@ -5,6 +5,7 @@ rows.jsonl      one JSON object per line; nothing in it depends on time or machi
 checkpoint/     learner, probes, position in the stream and in rows.jsonl, committed as one unit
 timing.json     wall time, which is allowed to differ between two runs
 summary.json    what the run found
+pictures.npz    what a run with imagination or anticipation drew as the worlds they name ended
 figures/        PNG
 """
 
@@ -13,13 +14,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -29,6 +31,9 @@ from vase import checkpoint
 from vase.learner import VASE
 from vase.probes import ProbeSuite
 from vase.runs.settings import Plan, RunSettings
+
+if TYPE_CHECKING:
+    from vase.runs.imagining import Imagining
 
 FORMAT = 1
 Row = dict[str, Any]
@@ -129,6 +134,20 @@ class RunDirectory:
         """Replace the measured pieces."""
         checkpoint.write_json_atomic(self.path / "timing.json", {"segments": segments})
 
+    def pictures(self) -> dict[str, np.ndarray]:
+        """What `keep_pictures` kept, by name; nothing in most runs."""
+        path = self.path / "pictures.npz"
+        if not path.exists():
+            return {}
+        with np.load(path) as file:
+            return dict(file)
+
+    def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
+        """Add pictures to those that the run has, or replace them."""
+        data = io.BytesIO()
+        np.savez_compressed(data, **{**self.pictures(), **pictures})  # type: ignore[arg-type]  # mistakes names for options
+        checkpoint.write_bytes_atomic(self.path / "pictures.npz", data.getvalue())
+
     # ---------------------------------------------------------------- checkpoint
 
     @property
@@ -136,15 +155,19 @@ class RunDirectory:
         """Whether a state was ever committed."""
         return (self.checkpoint_path / checkpoint.MANIFEST).exists()
 
-    def save(self, model: VASE, probes: ProbeSuite | None, run: dict[str, Any]) -> None:
-        """Commit learner, probes and position as one unit: replacing the manifest is one rename.
+    def save(
+        self, model: VASE, probes: ProbeSuite | None, run: dict[str, Any], imagining: Imagining | None = None
+    ) -> None:
+        """Commit learner, probes, imagination and position as one unit: replacing the manifest is one rename.
 
         The folder is also a saved learner: `VASE.load(run / "checkpoint")` opens it.
         """
         meta, groups = model.state()
         tensors, description = probes.state() if probes is not None else ({}, None)
-        run = {**run, "probes": description}
-        checkpoint.write(self.checkpoint_path, LEARNER, {**meta, "run": run}, {**groups, "probes": tensors})
+        run, groups = {**run, "probes": description}, {**groups, "probes": tensors}
+        if imagining is not None:
+            groups["imagination"], run["imagination"] = imagining.state()
+        checkpoint.write(self.checkpoint_path, LEARNER, {**meta, "run": run}, groups)
 
     def load(self, probes: ProbeSuite | None, device: str = "auto") -> tuple[VASE, dict[str, Any]]:
         """The committed learner and position; the probes are restored in place. Only for who holds the lock."""
@@ -159,6 +182,11 @@ class RunDirectory:
             if stale.name not in wanted:
                 stale.unlink(missing_ok=True)
         return VASE.from_state(meta, groups, device=device), meta["run"]
+
+    def load_imagining(self, imagining: Imagining) -> None:
+        """Let what imagines beside the committed learner go on as it was."""
+        meta, groups = checkpoint.read(self.checkpoint_path, LEARNER)
+        imagining.restore(groups["imagination"], meta["run"]["imagination"])
 
     def is_complete(self) -> bool:
         """Whether the run has reached the end of its stream."""

@@ -28,6 +28,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
+_SELDOM = ("imagination", "anticipation")
+"""Left out of a saved run that does without, so that older versions can read it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class RunSettings:
     """Steps between two checkpoints."""
     rows_every: int = 10
     """Steps between two step rows."""
+    imagination: str = ""
+    """Worlds of the stream, with commas between, in whose batches half of the images are imagined: moved by a policy
+    that learns along with the learner. Empty: there is none."""
+    anticipation: str = ""
+    """Pairs MET>UNMET of worlds of the stream, e.g. "mnist>moving-mnist": while MET is trained on, a classifier that
+    learns from what is met there, imagined images included, is tested on UNMET."""
     data: str | None = None
     """A folder with the datasets' idx files, tried first."""
     faces: str | None = None
@@ -82,6 +90,38 @@ class RunSettings:
                 raise ValueError(f"{name}={value!r}: must be a whole number of at least {low}.")
         if self.probes not in ("periodic", "online", "none"):
             raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
+        if self.anticipation and self.probes == "none":
+            raise ValueError(f"anticipation={self.anticipation!r}: needs probes; use probes='periodic' or 'online'.")
+        named = {"imagination": self.imagined, "anticipation": [name for pair in self.anticipated for name in pair]}
+        for field_name, names in named.items():
+            for name in names:
+                if name not in self.names:
+                    text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
+                    raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The world of each stage, as the stream names it; a stand-in may take its place."""
+        return tuple(entry.partition("*")[0].strip() for entry in self.stream.split(","))
+
+    @property
+    def imagined(self) -> tuple[str, ...]:
+        """Names of the worlds with imagined images."""
+        return tuple(name.strip() for name in self.imagination.split(",")) if self.imagination else ()
+
+    @property
+    def anticipated(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of (met, unmet) worlds."""
+        pairs = []
+        for text in self.anticipation.split(",") if self.anticipation else ():
+            met, _, unmet = (part.strip() for part in text.partition(">"))
+            if not met or not unmet or met == unmet:
+                raise ValueError(
+                    f"anticipation={self.anticipation!r}: write MET>UNMET, two worlds of the stream, e.g. "
+                    "mnist>moving-mnist."
+                )
+            pairs.append((met, unmet))
+        return tuple(pairs)
 
     @classmethod
     def of(cls, preset_name: str = "laptop", **given: Any) -> RunSettings:
@@ -91,8 +131,9 @@ class RunSettings:
         return cls(**{"preset": preset_name, **_DEFAULTS[preset_name], **chosen})
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready copy; the inverse of `from_dict`."""
-        return {**asdict(self), "overrides": dict(self.overrides)}
+        """A JSON-ready copy; the inverse of `from_dict`. Of what is seldom asked for, only what is asked for."""
+        values = {**asdict(self), "overrides": dict(self.overrides)}
+        return {name: value for name, value in values.items() if value or name not in _SELDOM}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
@@ -111,7 +152,7 @@ class RunSettings:
     def differences(self, other: RunSettings) -> list[str]:
         """Names of the fields that define what is computed and differ."""
         mine, others = self.to_dict(), other.to_dict()
-        return [f.name for f in fields(self) if f.name not in _PLACE and mine[f.name] != others[f.name]]
+        return [f.name for f in fields(self) if f.name not in _PLACE and mine.get(f.name) != others.get(f.name)]
 
 
 @dataclass(frozen=True)

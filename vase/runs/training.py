@@ -20,6 +20,7 @@ from vase.learner import VASE
 from vase.probes import ProbeSuite
 from vase.records import Step
 from vase.runs.directory import BEGINNING, LEARNER, Row, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.runs.imagining import Imagining
 from vase.runs.measuring import measure_world
 from vase.runs.positions import moves, position_latents
 from vase.runs.process import interruptible, threads
@@ -101,7 +102,8 @@ def train(
             stack.enter_context(directory.locked())
             if not resume:
                 directory.require_free()
-                VASE(plan.config, device=plan.settings.device)  # what cannot be built must not leave a directory
+                model = VASE(plan.config, device=plan.settings.device)
+                Imagining.of(plan, model)  # what cannot be built must not leave a directory
                 directory.write_config(plan)
 
         plan = _for_all(crew, prepare)
@@ -120,12 +122,18 @@ def _plan(
     directory: RunDirectory, given: RunSettings | None, resume: bool, crew: Crew, note: Callable[[str], None]
 ) -> Plan:
     """What the run will do, and data to do it with."""
-    images = (directory.settings() if resume else given or RunSettings()).batch_size
+    settings = directory.settings() if resume else given or RunSettings()
+    images = settings.batch_size
     if images % crew.size or images < 2 * crew.size:
         nearest = max(2, math.ceil(images / crew.size)) * crew.size
         raise ValueError(
             f"batch_size={images} for {crew.size} workers: must be a multiple of their number, with two images each or "
             f"more; use --batch-size {nearest}, or another number of workers."
+        )
+    if settings.imagination and crew.size > 1:
+        raise ValueError(
+            f"imagination={settings.imagination!r} with {crew.size} workers: what imagines sees whole batches, "
+            "beside a learner in one process; start it without torchrun."
         )
     return _continued(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
 
@@ -197,6 +205,7 @@ class _Training:
     crew: Crew
     tally: Tally = field(default_factory=Tally)
     probes: ProbeSuite | None = None
+    imagining: Imagining | None = None
     timing: list[dict[str, float]] = field(default_factory=list)
 
     def run(self) -> None:
@@ -248,6 +257,9 @@ class _Training:
             )
         else:
             self.model = self._new()
+        self.imagining = Imagining.of(self.plan, self.model)
+        if self.imagining is not None and run is not None:
+            directory.load_imagining(self.imagining)
         self.rows = RowWriter(directory.rows_path, BEGINNING if run is None else run["rows"])
         stack.callback(self.rows.close)
         return run, state
@@ -270,7 +282,7 @@ class _Training:
             "tally": dataclasses.asdict(self.tally),
             "rows": self.rows.sync(),
         }
-        self.directory.save(self.model, self.probes, run)
+        self.directory.save(self.model, self.probes, run, self.imagining)
         seconds = time.perf_counter() - self.clock
         self.directory.write_timing([*self.timing, {"from": self.start, "to": step, "seconds": round(seconds, 3)}])
 
@@ -279,7 +291,8 @@ class _Training:
     def _one(self, batch: Batch) -> int:
         """Learn one batch and write what it gave; returns the number of batches seen."""
         before = self.model.environment if self.model.environments else None
-        result = self.model.partial_fit(self.crew.share(batch.images))
+        images = batch.images if self.imagining is None else self.imagining.meet(batch, self.plan.schedule.step)
+        result = self.model.partial_fit(self.crew.share(images))
         self.tally.held += result.held
         self.tally.dropped += result.dropped
         if self.crew.is_first:
@@ -297,10 +310,14 @@ class _Training:
             self.rows.write({"kind": "step", **place, **_step(result)})
         for row in [] if self.probes is None else self.probes.after_step(self.model, step):
             self._write(row)
+        for row in [] if self.imagining is None else self.imagining.after_step(step):
+            self._write({"kind": "imagination", **place, **row})
         if step == len(schedule) or schedule.stage_of(step) != stage:
             self._write({"kind": "stage", **place, **self._stage(world)})
             for row in self._measures(stage) if settings.measures else []:
                 self._write({"kind": "measures", **place, **row})
+            if self.imagining is not None and (pictures := self.imagining.pictures(world)):
+                self.directory.keep_pictures(pictures)
         if step == len(schedule):
             self._write({"kind": "end", "step": step, **self._end()})
         self._event("step", step, result=result)
