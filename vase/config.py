@@ -182,7 +182,7 @@ class DreamConfig:
 
     0: new ones at every step, as in the paper.
     """
-    tau: int = 500
+    tau: int = 10
     """τ: steps between two syncs in the mode 'every', and without S. Paper: 500 or 5000, 1/300 or 1/30 of a stage."""
     gates: bool = True
     """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
