@@ -91,7 +91,7 @@ def note(results: Results) -> str:
         {mode for c in results.experiment.conditions for r in results.of(c.name) for mode in r.summary["probes"]}
     )
     return (
-        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, {' and '.join(modes)} probes; "
+        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, {' and '.join(modes) or 'no'} probes; "
         "mean ± standard deviation over seeds."
     )
 
