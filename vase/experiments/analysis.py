@@ -84,15 +84,12 @@ def tenthousandths(values: list[float | None]) -> Spread:
 
 def note(results: Results) -> str:
     """What a reader must know about where the numbers come from."""
-    steps = sorted(
-        {steps for c in results.experiment.conditions for r in results.of(c.name) for _, steps in r.record.stages}
-    )
-    modes = sorted(
-        {mode for c in results.experiment.conditions for r in results.of(c.name) for mode in r.summary["probes"]}
-    )
+    runs = [run for condition in results.experiment.conditions for run in results.of(condition.name)]
+    steps = sorted({steps for run in runs for _, steps in run.record.stages})
+    modes = sorted({mode for run in runs for mode in run.summary["probes"]})
     return (
-        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, {' and '.join(modes) or 'no'} probes; "
-        "mean ± standard deviation over seeds."
+        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, "
+        f"{' and '.join(modes) or 'no'} probes; mean ± standard deviation over seeds."
     )
 
 
