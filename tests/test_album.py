@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vase import VASE
-from vase.report.album import Album, environment_of, make_album
+from vase.report.album import Album, make_album
 from vase.report.latents import State
 from vase.report.pictures import draw_traversals
 from vase.report.record import Record
@@ -128,12 +128,12 @@ def test_the_environment_of_a_world_is_the_one_that_stood_for_it_longest() -> No
     stages = (("mnist", 100), ("fashion", 100), ("mnist", 100))
     rows = (switch(110, 1), switch(150, 2), switch(195, 0), {"kind": "probe", "step": 300})
     # mnist: 0 in 0–100 and 200–300. fashion: 0 in 100–110 and 195–200, 1 in 110–150, 2 in 150–195.
-    assert environment_of(Record(stages, rows)) == {"mnist": 0, "fashion": 2}
+    assert Record(stages, rows).environment_of == {"mnist": 0, "fashion": 2}
 
 
 def test_without_switches_all_worlds_are_environment_0() -> None:
     stages = (("mnist", 100), ("fashion", 100), ("moving-mnist", 100))
-    assert environment_of(Record(stages, ({"kind": "probe", "step": 150},))) == {"mnist": 0, "fashion": 0}
+    assert Record(stages, ({"kind": "probe", "step": 150},)).environment_of == {"mnist": 0, "fashion": 0}
 
 
 # ------------------------------------------------------------------------------------------------ files

@@ -368,7 +368,7 @@ class TestLatents:
         assert row[5] == "1 of 1"
         content["rows"][-1]["environments"].pop()  # only one environment was found
         path.write_text(json.dumps(content))
-        (row,) = ablation.latents(results).rows
+        (row,) = ablation.latents(results_of(EXPERIMENTS["ablation"], "laptop", tmp_path)).rows
         assert [entry.values for entry in row[2:5]] == [(2,), (1,), ()]
 
 

@@ -23,7 +23,6 @@ from vase.experiments.homologies_score import (
     with_headings,
 )
 from vase.experiments.study import Results
-from vase.report.album import environment_of
 from vase.report.record import Record
 from vase.runs import RunDirectory
 from vase.runs.figures import open_run
@@ -373,7 +372,7 @@ def run(tmp_path_factory):
 class TestExamine:
     def test_two_worlds(self, run):
         model, plan, record = run
-        assert environment_of(record) == {"outdoors": 0, "indoors": 1}
+        assert record.environment_of == {"outdoors": 0, "indoors": 1}
         found = h.examine(model, plan, record)
         numbers = json.loads(json.dumps(found.numbers))
         assert h.examine(model, plan, record).numbers == numbers  # every time

@@ -11,9 +11,12 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -28,13 +31,14 @@ class CheckpointError(ValueError):
     """A folder that cannot be read as the state it should hold."""
 
 
-def write_bytes_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part."""
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` once all of it is written: a crash leaves the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fchmod(file.fileno(), 0o644)  # mkstemp makes files that only their owner can read
             os.fsync(file.fileno())
@@ -47,6 +51,18 @@ def write_bytes_atomic(path: Path, data: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def write_bytes_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that a crash leaves the old content or the new, never a part."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def write_arrays_atomic(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """`write_bytes_atomic` for named arrays, as one compressed file that `numpy.load` reads."""
+    with replacing(path) as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stub mistakes names for options
 
 
 def write_json_atomic(path: Path, value: Any) -> None:

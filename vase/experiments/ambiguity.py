@@ -13,7 +13,7 @@ from vase.core.environments import in_context
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.learner import VASE
-from vase.report.album import as_bytes, environment_of
+from vase.report.album import as_bytes
 from vase.report.record import Record
 from vase.runs import Plan
 
@@ -148,7 +148,7 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
 
 def _homes(model: VASE, record: Record, worlds: Sequence[str]) -> list[int]:
     """The environment of each of two worlds; the same one if the learner saw no difference."""
-    found, known = environment_of(record), len(model.environments)
+    found, known = record.environment_of, len(model.environments)
     missing = [world for world in worlds if found.get(world, known) >= known]
     if missing or len(worlds) < 2:
         what = f"the run never came to {missing[0]}" if missing else f"the stream has no second world after {worlds[0]}"

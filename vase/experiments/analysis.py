@@ -11,7 +11,6 @@ from vase.experiments.study import Condition, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.measures import alignment
 from vase.probes import Metric, forgetting, maximum
-from vase.report.album import environment_of
 from vase.report.record import title
 
 ON, OFF = "yes", "no"
@@ -173,7 +172,7 @@ def detection(results: Results) -> Table:
 
 def one_to_one(run: Result) -> bool:
     """Whether every world has one environment of its own, and there are no others."""
-    home = environment_of(run.record)
+    home = run.record.environment_of
     return len(set(home.values())) == len(home) == run.summary["environments"] and not run.summary["false_alarms"]
 
 
@@ -258,7 +257,7 @@ def _moments(results: Results) -> list[tuple[str, str, list[tuple[str, list[dict
 
 def _measured(run: Result, world: str) -> list[dict[str, Any]]:
     """The measures of a world along the stream, each with the environment that stood for it."""
-    home = environment_of(run.record).get(world)
+    home = run.record.environment_of.get(world)
     return [{**row, "home": home} for row in run.of("measures") if row["world"] == world]
 
 

@@ -30,7 +30,7 @@ from vase.experiments.homologies_score import LEAST, REGRESSORS, Codes, World, h
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.learner import VASE
-from vase.report.album import as_bytes, environment_of
+from vase.report.album import as_bytes
 from vase.report.record import Record, title
 from vase.runs import Plan
 from vase.streams import Environment
@@ -56,7 +56,7 @@ _CHUNK = 500
 
 def examine(model: VASE, plan: Plan, record: Record) -> Findings:
     """Homology of every shared factor, distance to the twins, and frames decoded as either world."""
-    names, home = record.worlds[:2], environment_of(record)
+    names, home = record.worlds[:2], record.environment_of
     rng = np.random.default_rng([plan.settings.seed, 20_181_205])
     fit, held = zip(*((_frames(world) for world in plan.worlds[name]) for name in names), strict=True)
     twins = are_twins(*held)

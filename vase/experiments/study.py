@@ -7,7 +7,6 @@ CONDITION-SEED.npz. Tables and figures read these files and nothing else.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
@@ -166,9 +165,7 @@ class Job:
         found = None if self.experiment.examine is None else self.experiment.examine(*open_run(directory))
         pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
         if pictures and shown:
-            data = io.BytesIO()
-            np.savez_compressed(data, **pictures)  # type: ignore[arg-type]  # its stub mistakes names for options
-            checkpoint.write_bytes_atomic(self.target.with_suffix(".pictures.npz"), data.getvalue())
+            checkpoint.write_arrays_atomic(self.target.with_suffix(".pictures.npz"), pictures)
         summary = json.loads((directory.path / "summary.json").read_bytes())
         config = directory.read_config()
         config["settings"] = public(RunSettings.from_dict(config["settings"])).to_dict()
@@ -269,11 +266,18 @@ class Results:
     preset: str
     folder: Path
 
+    @cached_property
+    def _read(self) -> dict[str, list[Result]]:
+        """What was read so far: tables and their notes ask for the same runs."""
+        return {}
+
     def of(self, condition: str) -> list[Result]:
         """The finished runs of a condition, by seed."""
         self.experiment.condition(condition)
-        paths = {path.stem.removeprefix(f"{condition}-"): path for path in self.folder.glob(f"{condition}-*.json")}
-        return [Result(paths[seed]) for seed in sorted(filter(str.isdecimal, paths), key=int)]
+        if condition not in self._read:
+            paths = {path.stem.removeprefix(f"{condition}-"): path for path in self.folder.glob(f"{condition}-*.json")}
+            self._read[condition] = [Result(paths[seed]) for seed in sorted(filter(str.isdecimal, paths), key=int)]
+        return self._read[condition]
 
     def shown(self) -> Results:
         """The same, with the conditions that figures show alone."""

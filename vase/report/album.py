@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, UInt8
 from vase import checkpoint
 from vase.report.latents import latent_states
 from vase.report.pictures import Traversal, rank_latents
-from vase.report.record import Record, title
+from vase.report.record import title
 from vase.report.style import world_colour
 
 if TYPE_CHECKING:
@@ -108,10 +108,8 @@ class Album:
 
     def save(self, path: str | Path) -> None:
         """Write one compressed file; the same album gives the same bytes."""
-        data = io.BytesIO()
-        parts: dict[str, Any] = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
-        np.savez_compressed(data, **parts)
-        checkpoint.write_bytes_atomic(Path(path), data.getvalue())
+        parts = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        checkpoint.write_arrays_atomic(Path(path), parts)
 
     @classmethod
     def load(cls, path: str | Path) -> Album:
@@ -155,20 +153,6 @@ def make_album(model: VASE, images_by_world: Mapping[str, np.ndarray], environme
         cross=as_bytes(np.array(cross)),
         dreams=as_bytes(np.stack([model.dream(shown, environment=s, seed=0) for s in places])),
     )
-
-
-def environment_of(record: Record) -> dict[str, int]:
-    """World -> the environment that stood for it longest, for the worlds that the run has reached."""
-    found: dict[str, int] = {}
-    for world in dict.fromkeys(visit.name for visit in record.visits):
-        shared: dict[int, int] = {}
-        for environment in record.environments:
-            for visit in record.visits:
-                overlap = min(environment.end, visit.end) - max(environment.start, visit.start)
-                if visit.name == world and overlap > 0:
-                    shared[environment.name] = shared.get(environment.name, 0) + overlap
-        found[world] = max(shared, key=lambda s: shared[s])
-    return found
 
 
 def as_bytes(images: Float[np.ndarray, "..."] | UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "..."]:

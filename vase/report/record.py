@@ -81,16 +81,32 @@ class Record:
         return tuple(span for span in spans if span.end > span.start)
 
     @cached_property
-    def world_of(self) -> dict[int, str]:
-        """Environment -> the world it mostly stood for."""
-        shared: dict[int, dict[str, int]] = {}
+    def together(self) -> dict[tuple[int, str], int]:
+        """(environment, world) -> steps for which the one stood for the other, if any."""
+        shared: dict[tuple[int, str], int] = {}
         for environment in self.environments:
             for visit in self.visits:
                 overlap = min(environment.end, visit.end) - max(environment.start, visit.start)
                 if overlap > 0:
-                    counts = shared.setdefault(environment.name, {})
-                    counts[visit.name] = counts.get(visit.name, 0) + overlap
-        return {environment: max(counts, key=lambda w: counts[w]) for environment, counts in sorted(shared.items())}
+                    pair = environment.name, visit.name
+                    shared[pair] = shared.get(pair, 0) + overlap
+        return shared
+
+    @cached_property
+    def world_of(self) -> dict[int, str]:
+        """Environment -> the world it mostly stood for."""
+        return {
+            s: max((w for e, w in self.together if e == s), key=lambda w: self.together[s, w])
+            for s in sorted({e for e, _ in self.together})
+        }
+
+    @cached_property
+    def environment_of(self) -> dict[str, int]:
+        """World -> the environment that stood for it longest, for the worlds that the run has reached."""
+        return {
+            w: max((e for e, v in self.together if v == w), key=lambda e: self.together[e, w])
+            for w in dict.fromkeys(visit.name for visit in self.visits)
+        }
 
     def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
         """Steps and α of every latent at these steps."""

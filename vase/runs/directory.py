@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import io
 import json
 import os
 import platform
@@ -144,9 +143,7 @@ class RunDirectory:
 
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
         """Add pictures to those that the run has, or replace them."""
-        data = io.BytesIO()
-        np.savez_compressed(data, **{**self.pictures(), **pictures})  # type: ignore[arg-type]  # mistakes names for options
-        checkpoint.write_bytes_atomic(self.path / "pictures.npz", data.getvalue())
+        checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
 
     # ---------------------------------------------------------------- checkpoint
 

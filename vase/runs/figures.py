@@ -35,10 +35,10 @@ def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = Non
 
 def album_of(directory: RunDirectory, data: str | None = None) -> Album:
     """The pictures that an experiment keeps of a run, finished or not."""
-    from vase.report.album import SHOWN, environment_of, make_album  # here for the same reason
+    from vase.report.album import SHOWN, make_album  # here for the same reason
 
     model, plan, record = open_run(directory, data)
-    places = {world: s for world, s in environment_of(record).items() if s < len(model.environments)}
+    places = {world: s for world, s in record.environment_of.items() if s < len(model.environments)}
     if not places:
         raise ValueError(
             f"{directory.path} has learnt nothing yet: go on with: vase train --resume --out {directory.path}"

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int64, UInt8
 from PIL import Image
 
+from vase import checkpoint
 from vase.streams import orl, sources
 from vase.streams.datasets import check_split
 from vase.streams.environments import Batch, Environment, whole
@@ -172,7 +173,7 @@ def _patches(base: Path, files: list[Path], size: int, report: sources.Report | 
         return np.frombuffer(data, np.uint8, offset=32).reshape(len(files), size, size)
     patches = _decode(files, size)
     try:
-        sources.write_atomic(kept, hashlib.sha256(pixels := patches.tobytes()).digest() + pixels)
+        checkpoint.write_bytes_atomic(kept, hashlib.sha256(pixels := patches.tobytes()).digest() + pixels)
     except OSError as error:
         if report:
             report(f"faces: not kept, {kept.parent} cannot be written ({error.strerror})")

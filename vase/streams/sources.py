@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from vase import checkpoint
 from vase.streams import orl, routes
 from vase.streams.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, nearest, parse_idx, verify
 from vase.streams.embedded import embedded
@@ -199,21 +199,6 @@ def _keep(dataset: Dataset, files: dict[str, bytes], report: Report) -> None:
     folder = routes.cache_folder() / dataset.name
     try:
         for file, data in files.items():
-            write_atomic(folder / file, data)
+            checkpoint.write_bytes_atomic(folder / file, data)
     except OSError as error:
         report(f"{dataset.name}: not kept, {folder} cannot be written ({error.strerror})")
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that at every moment the path holds the old content or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as sink:
-            sink.write(data)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-import os
-import secrets
 import time
 import zipfile
 from collections.abc import Callable, Sequence
@@ -20,9 +18,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from jaxtyping import UInt8
 
+from vase import checkpoint
 from vase.streams.environments import whole
 from vase.streams.routes import cache_folder
-from vase.streams.sources import DataUnavailable, write_atomic
+from vase.streams.sources import DataUnavailable
 from vase.worlds3d.scenes import SIZE, Scene, factors, make_scene
 
 COUNTS = {"train": 12_000, "test": 2_000}
@@ -134,11 +133,14 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: C
             else:
                 stage = stage or open_stage(world, make_scene(seed, split, start))
                 found = _draw(stage, seed, split, images, range(start, stop), progress)
-                write_atomic(part, _bytes(images=images[start:stop], **found))
+                checkpoint.write_bytes_atomic(part, _bytes(images=images[start:stop], **found))
             for name, values in found.items():
                 rows.setdefault(name, []).append(values)
-        _write_array(path, images)
-        write_atomic(path.with_suffix(".npz"), _bytes(**{name: np.concatenate(rows[name]) for name in rows}))
+        with checkpoint.replacing(path) as file:
+            np.save(file, images)
+        checkpoint.write_bytes_atomic(
+            path.with_suffix(".npz"), _bytes(**{name: np.concatenate(rows[name]) for name in rows})
+        )
         for part in parts:
             part.unlink(missing_ok=True)
     except OSError as error:
@@ -199,17 +201,3 @@ def _bytes(**arrays: Any) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
-
-
-def _write_array(path: Path, images: np.ndarray) -> None:
-    """Like `write_atomic`, without a second copy in memory."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as sink:
-            np.save(sink, images)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
