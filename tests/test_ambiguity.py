@@ -100,13 +100,15 @@ def test_width(curve: list[float], expected: float | None) -> None:
 def test_groups_of_images_in_company_by_hand() -> None:
     q = np.array([[0.5, 0.5], [0.5, 0.5], [0.8, 0.2], [0.8, 0.2]], np.float32)
     others = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
-    # Two at a time with two sure ones: priors (0.5 + 0.5 + 1 + 1) / 4 = 0.75 and (0.8 + 0.8 + 1 + 1) / 4 = 0.9.
-    expected = (0.75 + 0.8 * 0.9 / (0.8 * 0.9 + 0.2 * 0.1)) / 2
+    # Two at a time with two sure ones, 6π = 3 + 2π for (½, ½), and 6π = 3 + 2 · 0.8π / (0.6π + 0.2) for (0.8, 0.2).
+    prior = (2.2 + (2.2**2 + 4 * 3.6 * 0.6) ** 0.5) / 7.2
+    expected = (0.75 + 0.8 * prior / (0.6 * prior + 0.2)) / 2
     assert among([q], [others], 2, [0]) == pytest.approx(expected)
     assert among([q], [others], 2, [1]) == pytest.approx(1 - expected)
     assert among([q], [others], 2, [0, 1]) == pytest.approx(1)
-    # Three at a time: the fourth image is left out. Prior (0.5 + 0.5 + 0.8 + 1) / 4 = 0.7.
-    three = (0.7 + 0.7 + 0.8 * 0.7 / (0.8 * 0.7 + 0.2 * 0.3)) / 3
+    # Three at a time, the fourth image is left out: 6π = 2 + 2π + 0.8π / (0.6π + 0.2).
+    prior = (1.2 + (1.2**2 + 4 * 2.4 * 0.4) ** 0.5) / 4.8
+    three = (2 * prior + 0.8 * prior / (0.6 * prior + 0.2)) / 3
     assert among([q], [others], 3, [0]) == pytest.approx(three)
 
 
@@ -178,17 +180,16 @@ class TestKnown:
         assert two.numbers["pairs"] == {"count": 256, "cross": 256, "width": pytest.approx(0.8)}
 
     def test_company_decides_about_half_and_half(self, two: Findings) -> None:
-        # 32 images of q = ½ among 32 sure ones: a prior of (16 + 32) / 64.
-        assert two.numbers["company"]["faces"][HALF][MIDDLE] == pytest.approx(0.75)
-        assert two.numbers["company"]["soft-inverse-fashion:32"][HALF][MIDDLE] == pytest.approx(0.25)
+        # 32 images of q = ½ among 32 sure ones: 66π = 1 + 32 + 32π.
+        assert two.numbers["company"]["faces"][HALF][MIDDLE] == pytest.approx(33 / 34, abs=1e-4)
+        assert two.numbers["company"]["soft-inverse-fashion:32"][HALF][MIDDLE] == pytest.approx(1 / 34, abs=1e-4)
 
     def test_company_moves_the_boundary(self, two: Findings) -> None:
-        # (1 − w)(32 (1 − w) + 32) = w · 32 w where both are as likely: w = 2/3, and 1/3 on the other side.
-        assert boundaries(two.numbers, 0)[HALF] == pytest.approx(2 / 3, abs=2e-3)
-        assert boundaries(two.numbers, 1)[HALF] == pytest.approx(1 / 3, abs=2e-3)
-        # In general (1 − w)(64 − c w) = c w², hence w = 64 / (64 + c): 64 / 122 and 64 / 70.
-        assert boundaries(two.numbers, 0)[0] == pytest.approx(64 / 122, abs=2e-3)
-        assert boundaries(two.numbers, 0)[-1] == pytest.approx(64 / 70, abs=4e-3)  # the weights are 0.05 apart
+        # Where (1 − w)·π = w·(1 − π), hence π = w, c images are one half each: 66w = 1 + (64 − c) + c / 2.
+        assert boundaries(two.numbers, 0)[HALF] == pytest.approx(49 / 66, abs=2e-3)
+        assert boundaries(two.numbers, 1)[HALF] == pytest.approx(17 / 66, abs=2e-3)
+        assert boundaries(two.numbers, 0)[0] == pytest.approx(36 / 66, abs=2e-3)  # 58 images
+        assert boundaries(two.numbers, 0)[-1] == pytest.approx(62 / 66, abs=4e-3)  # 6; the weights are 0.05 apart
 
     def test_posteriors_along_the_weight(self, two: Findings) -> None:
         assert two.numbers["used"] == [[True, False, True, False], [False, True, True, False]]
@@ -219,8 +220,9 @@ class TestKnown:
         found = ask(3, record(switch(7, 2), switch(12, 1))).numbers
         assert (found["environments"], found["seen_as_first"]) == ([0, 1], [0, 2])
         np.testing.assert_allclose(found["alone"], 1 - WEIGHTS, atol=1e-4)
-        # Half and half among 32 of (½, 0, ½): priors 0.375, 0.25 and 0.375; (¼ · 0.375 · 2) against ½ · 0.25.
-        assert found["company"]["faces"][HALF][MIDDLE] == pytest.approx(0.6)
+        # 32 of (¼, ½, ¼) among 32 of (½, 0, ½): with p = π_0 + π_2 each is p / (2 − p), and 67p = 2 + 32 + 32p / (2 − p).
+        p = (136 - (136**2 - 4 * 67 * 68) ** 0.5) / 134
+        assert found["company"]["faces"][HALF][MIDDLE] == pytest.approx(p / (2 - p), abs=1e-4)
 
     def test_one_environment_for_both_worlds(self) -> None:
         found = ask(1, record()).numbers
@@ -313,8 +315,8 @@ class TestTables:
         alone, *_, last = table.rows
         assert alone[1].values == pytest.approx((40.0, 50.0))
         assert alone[1] == alone[2]
-        assert last[1].values == pytest.approx((62.5, 100 * 64 / 70), abs=0.4)
-        assert last[2].values == pytest.approx((37.5, 100 * 6 / 70), abs=0.4)
+        assert last[1].values == pytest.approx((62.5, 100 * 62 / 66), abs=0.4)
+        assert last[2].values == pytest.approx((37.5, 100 * 4 / 66), abs=0.4)
         assert last[4].values[0] == pytest.approx(4.0)
 
     @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])

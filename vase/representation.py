@@ -182,7 +182,7 @@ class Representation:
         """Which environment a batch belongs to (Eq. 6, Alg. 1), with the reasons in words.
 
         Ambiguous images mean what their surroundings suggest: with `context`, other images that were met together with
-        them, q(s|x) is weighed by the share of the whole company that looks like s, and normalised.
+        them, q(s|x) is weighed by the share of the whole company that is taken for s, and normalised.
         """
         x = self._images(images)
         if not self._memory:

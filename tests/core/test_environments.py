@@ -181,8 +181,21 @@ def test_a_batch_fits_exactly_when_algorithm_1_says_so(loss, reference, values, 
 
 def test_company_weighs_by_hand():
     q = torch.tensor([[0.5, 0.5]])
-    others = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])  # the company: (3, 1) / 4
+    others = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])
+    # 6π = 1 + 2 + 2π, since images without an opinion are taken for what the company is: π = 3 / 4.
     assert torch.allclose(in_context(q, others), torch.tensor([[0.75, 0.25]]))
+    # 4π = 1 + 0.8π / (0.8π + 0.2(1 − π)) + 1: 2.4π² − 1.2π − 0.4 = 0 after multiplying by 0.6π + 0.2.
+    share = (1.2 + (1.2**2 + 4 * 2.4 * 0.4) ** 0.5) / 4.8
+    expected = 0.8 * share / (0.6 * share + 0.2)
+    found = in_context(torch.tensor([[0.8, 0.2]]), torch.tensor([[1.0, 0.0]]))
+    assert float(found[0, 0]) == pytest.approx(expected, abs=1e-6)
+    assert found.dtype == torch.float32
+
+
+def test_a_crowd_without_company_decides_together():
+    alone, crowd = (float(in_context(torch.tensor([[0.6, 0.4]] * n), torch.zeros(0, 2))[0, 0]) for n in (1, 60))
+    assert 0.6 < alone < 0.7  # an image by itself is hardly a company
+    assert crowd > 0.9
 
 
 def test_certain_images_mean_the_same_in_any_company():

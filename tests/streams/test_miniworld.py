@@ -35,6 +35,11 @@ def is_red(frame, row, column):
 
 
 @pytest.mark.parametrize("world", WORLDS)
+def test_a_view_without_room_for_a_ball_gets_none() -> None:
+    # An eye that looks at a wall from so near, and so obliquely, that no ball fits in between: one is elsewhere.
+    assert [len(make_scene(0, "train", index).balls) for index in (1145, 3154, 3380)] == [1, 1, 1]
+
+
 def test_balls_are_where_geometry_says(stages, world):
     """The middle of a ball is 0.5 m high, 1 m below the eye: a slope of 1/3 at 3 m."""
     row = HALF + SCALE / 3

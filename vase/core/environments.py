@@ -48,6 +48,8 @@ class Environment:
 
 
 _VECTORS = ("mask", "gate", "used", "calm")
+_ROUNDS = 1000
+"""Most rounds of the inference of what a company is made of."""
 
 
 def as_table(environments: list[Environment], n_latents: int) -> dict[str, Tensor]:
@@ -120,10 +122,22 @@ def objections(
 
 
 def in_context(q: Float[Tensor, "B K"], others: Float[Tensor, "A K"]) -> Float[Tensor, "B K"]:
-    """q(s|x) of images in the company of others: times the share of the whole company that looks like s, normalised.
+    """q(s|x) of images in the company of others, all met together: q(s|x)·π_s, normalised.
 
-    Images that are met together come from one world or few, so the company is the prior of each of them.
+    Images that are met together come from few worlds, so what the company is made of, π, is the prior of each of them.
+    It is inferred from all: π_s = (1 + Σ q(s|x)·π_s / Σ_t q(t|x)·π_t) / (K + B + A), the rule of succession with
+    every image counted as what it is taken for in this company. It is the only maximum of a concave posterior of π.
     """
-    prior = torch.cat([q, others]).mean(0)
+    every = torch.cat([q, others]).double()
+    prior = every.new_full((q.shape[1],), 1 / q.shape[1])
+    for _ in range(_ROUNDS):
+        before, prior = prior, 1 + _weighed(every, prior).sum(0)
+        prior = prior / prior.sum()
+        if torch.allclose(before, prior, rtol=0, atol=1e-7):
+            break
+    return _weighed(q.double(), prior).to(q.dtype)
+
+
+def _weighed(q: Float[Tensor, "B K"], prior: Float[Tensor, " K"]) -> Float[Tensor, "B K"]:
     weighed = q * prior
     return weighed / weighed.sum(1, keepdim=True).clamp_min(torch.finfo(q.dtype).tiny)

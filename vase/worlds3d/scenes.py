@@ -38,6 +38,8 @@ IN_VIEW = 0.8
 """Share of the scenes with such a ball."""
 PROPS = 3
 """Large things along the walls."""
+_TRIES = 200
+"""Spots that are tried for a ball in view."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ def make_scene(seed: int, split: str, index: int) -> Scene:
     x, z, heading = _pose(rng, side)
     colours = rng.permutation(len(COLOURS))
     spots: list[tuple[float, float]] = []
-    if rng.random() < IN_VIEW:
-        spots.append(_ahead(rng, side, x, z, heading))
+    if rng.random() < IN_VIEW and (spot := _ahead(rng, side, x, z, heading)):
+        spots.append(spot)
     spots.append(_anywhere(rng, side, [(x, z), *spots]))
     balls = [Thing(*spot, 0.0, int(colour)) for spot, colour in zip(spots, colours, strict=False)]
     balls.sort(key=lambda ball: math.hypot(ball.x - x, ball.z - z))
@@ -139,14 +141,15 @@ def _pose(rng: np.random.Generator, side: float) -> tuple[float, float, float]:
             return x, z, heading
 
 
-def _ahead(rng: np.random.Generator, side: float, x: float, z: float, heading: float) -> tuple[float, float]:
-    """A spot for a ball in the field of view."""
-    while True:
+def _ahead(rng: np.random.Generator, side: float, x: float, z: float, heading: float) -> tuple[float, float] | None:
+    """A spot for a ball in the field of view; None before a wall that leaves no room for one."""
+    for _ in range(_TRIES):
         direction = heading + rng.uniform(-0.4, 0.4) * FIELD
         distance = rng.uniform(1.5, REACH)
         spot = (x + distance * math.cos(direction), z - distance * math.sin(direction))
         if all(BALL / 2 < place < side - BALL / 2 for place in spot):
             return spot
+    return None
 
 
 def _anywhere(rng: np.random.Generator, side: float, others: list[tuple[float, float]]) -> tuple[float, float]:
