@@ -220,7 +220,7 @@ class TestKnown:
         found = ask(3, record(switch(7, 2), switch(12, 1))).numbers
         assert (found["environments"], found["seen_as_first"]) == ([0, 1], [0, 2])
         np.testing.assert_allclose(found["alone"], 1 - WEIGHTS, atol=1e-4)
-        # 32 of (¼, ½, ¼) among 32 of (½, 0, ½): with p = π_0 + π_2 each is p / (2 − p), and 67p = 2 + 32 + 32p / (2 − p).
+        # 32 of (¼, ½, ¼) among 32 of (½, 0, ½): with p = π_0 + π_2 each is p / (2 − p); 67p = 2 + 32 + 32p / (2 − p).
         p = (136 - (136**2 - 4 * 67 * 68) ** 0.5) / 134
         assert found["company"]["faces"][HALF][MIDDLE] == pytest.approx(p / (2 - p), abs=1e-4)
 
