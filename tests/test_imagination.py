@@ -144,7 +144,7 @@ def test_translation_moves_place_but_not_light() -> None:
     inside = np.zeros((2, 1, 16, 16), np.float32)
     inside[0, 0, 6:9, 6:9], inside[1, 0, 6:9, 6:9] = 0.5, 1
     assert movable_latents(eye(), action, inside).tolist() == [0, 1]
-    assert movable_latents(eye(), action, inside, threshold=0.0).tolist() == [0, 1, 2, 3]
+    assert movable_latents(eye(), action, inside, threshold=0.0).tolist() == [0, 1]  # two parameters move two latents
     with pytest.raises(ValueError, match="more than the action's 2"):
         latent_mobility(eye(), action, inside, actions=2)
     with pytest.raises(ValueError, match=r"\(0, 1\]"):
@@ -316,20 +316,21 @@ def test_a_users_own_action_plugs_in(tmp_path: Path) -> None:
 # Joining the training data
 
 
-def test_augmented_replaces_a_share_and_keeps_what_is_known() -> None:
+def test_augmented_adds_a_share_and_keeps_what_is_known() -> None:
     explorer = Explorer(eye(), Translation(reach=1.5))
     torch.nn.init.constant_(explorer.policy.output.bias, 1.0)  # a policy that moves everything far
     images = np.round(blobs(8, 3) * 255).astype(np.uint8)
-    batch = Batch(images, {"label": np.arange(8), "x": np.linspace(0, 1, 8), "y": np.zeros(8)})
+    batch = Batch(images, {"label": 10 + np.arange(8), "x": np.linspace(0, 1, 8), "y": np.zeros(8)})
     mixed = augmented(batch, explorer, share=0.25, rng=np.random.default_rng(0))
-    assert mixed.images.dtype == np.uint8
-    imagined = np.isnan(mixed.factors["x"])
-    assert imagined.sum() == 2
-    assert np.array_equal(imagined, np.isnan(mixed.factors["y"]))
-    assert mixed.factors["label"].tolist() == list(range(8))
-    assert np.array_equal(mixed.images[~imagined], images[~imagined])
-    assert all(not np.array_equal(a, b) for a, b in zip(mixed.images[imagined], images[imagined], strict=True))
-    assert not np.isnan(batch.factors["x"]).any()
+    assert (mixed.images.dtype, mixed.images.shape) == (np.uint8, (10, *images.shape[1:]))
+    assert np.array_equal(mixed.images[:8], images)
+    for name in ("x", "y"):
+        assert np.isnan(mixed.factors[name]).tolist() == [False] * 8 + [True] * 2
+        assert np.array_equal(mixed.factors[name][:8], batch.factors[name])
+    made_of = mixed.factors["label"][8:] - 10
+    assert mixed.factors["label"][:8].tolist() == list(range(10, 18))
+    assert len(set(made_of)) == 2
+    assert all(not np.array_equal(a, images[i]) for a, i in zip(mixed.images[8:], made_of, strict=True))
     again = augmented(images, explorer, share=0.25, rng=np.random.default_rng(0))
     assert np.array_equal(again, mixed.images)
 
@@ -338,7 +339,8 @@ def test_augmented_of_floats_stays_floats_and_shares_of_nothing_and_all_work() -
     explorer, images = Explorer(eye(), Translation()), blobs(5, 0)
     assert np.array_equal(augmented(images, explorer, 0.0, rng=np.random.default_rng(0)), images)
     whole = augmented(torch.from_numpy(images), explorer, 1.0, rng=np.random.default_rng(0))
-    assert (whole.dtype, whole.shape) == (np.float32, images.shape)
+    assert (whole.dtype, len(whole)) == (np.float32, 10)
+    assert np.array_equal(whole[:5], images)
     assert np.array_equal(images, blobs(5, 0))
     with pytest.raises(ValueError, match=r"share=1\.5"):
         augmented(images, explorer, 1.5, rng=np.random.default_rng(0))

@@ -112,6 +112,10 @@ def movable_latents(
     span: float = 0.5,
     seed: int = 0,
 ) -> Int[np.ndarray, "L"]:
-    """Latents that an action can change at will: their `latent_mobility` is at least `threshold`; perhaps none."""
+    """Latents that an action can change at will: their `latent_mobility` is at least `threshold`; perhaps none.
+
+    Of more than the action has parameters the best are chosen, since it cannot bring more to values of their own.
+    """
     mobility = latent_mobility(model, action, images, actions=actions, span=span, seed=seed)
-    return np.flatnonzero(mobility >= threshold)
+    best = np.argsort(-mobility, kind="stable")[: action.n_parameters]
+    return np.sort(best[mobility[best] >= threshold])

@@ -275,25 +275,26 @@ def augmented(batch: Batch, explorer: Explorer, share: float = 0.5, *, rng: np.r
 def augmented(
     batch: Batch | np.ndarray | Tensor, explorer: Explorer, share: float = 0.5, *, rng: np.random.Generator
 ) -> Batch | np.ndarray:
-    """A batch of which a share of the images is replaced by imagined versions of them, as a learner would meet them.
+    """A batch, followed by imagined versions of a share of its images (App.: x* is added to the training data).
 
-    Images keep their places and their type: uint8 images are joined by uint8 ones. In a `Batch`, factors in whole
-    numbers, such as the label, stay true; measurements, such as the position, are NaN where the image is imagined.
+    The type stays: uint8 images are joined by uint8 ones. In a `Batch`, factors in whole numbers, such as the label,
+    are those of the image that was acted on; measurements, such as the position, are NaN where the image is imagined.
     All randomness comes from `rng`.
     """
     if not 0 <= share <= 1:
-        raise ValueError(f"share={share}: must lie in [0, 1], the part of the batch that is imagined.")
+        raise ValueError(f"share={share}: must lie in [0, 1], the part of the batch that is imagined anew.")
     images = batch.images if isinstance(batch, Batch) else batch
     x = explorer._encoder.images(images).cpu().numpy()
     whole = images.dtype in (np.uint8, torch.uint8)
     chosen = np.sort(rng.choice(len(x), size=round(share * len(x)), replace=False))
-    if len(chosen):
-        x[chosen] = explorer.imagine(x[chosen], rng=rng).images
+    x = np.concatenate([x, explorer.imagine(x[chosen], rng=rng).images]) if len(chosen) else x
     joined = np.round(x * 255).astype(np.uint8) if whole else x
     if not isinstance(batch, Batch):
         return joined
-    factors = {name: np.array(values) for name, values in batch.factors.items()}
-    for values in factors.values():
-        if np.issubdtype(values.dtype, np.floating):
-            values[chosen] = np.nan
-    return Batch(joined, factors)
+    return Batch(joined, {name: _continued(np.asarray(values), chosen) for name, values in batch.factors.items()})
+
+
+def _continued(values: np.ndarray, chosen: Int[np.ndarray, "n"]) -> np.ndarray:
+    """A factor of a batch and of what was made of some of its images: whole numbers stay, measurements are unknown."""
+    more = np.full_like(values[chosen], np.nan) if np.issubdtype(values.dtype, np.floating) else values[chosen]
+    return np.concatenate([values, more])
