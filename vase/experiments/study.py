@@ -2,7 +2,7 @@
 
 results/EXPERIMENT/PRESET/CONDITION-SEED.json holds one run: command, settings, configuration, versions, seconds,
 summary and rows. Conditions that figures show keep more of their first seed: step rows for the curves, and pictures in
-CONDITION-SEED.npz. Tables and figures read these files and nothing else.
+CONDITION-SEED.npz or CONDITION-SEED.pictures.npz. Tables and figures read these files and nothing else.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Experiment:
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
     examine: Callable[[VASE, Plan, Record], Findings] | None = None
-    """More questions to the learner when a run is over; the answers are kept with its rows."""
+    """More questions to the learner when a run is over; answers are kept with its rows, pictures instead of an album."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes, and of which folders: data, device, threads, faces, frames."""
@@ -160,9 +160,10 @@ class Job:
     def keep(self) -> None:
         """Write the result files of the finished run."""
         directory, shown = RunDirectory(self.cell.path), self.shown
-        if shown:
+        examine = self.experiment.examine
+        if shown and examine is None:
             album_of(directory).save(self.target.with_suffix(".npz"))
-        found = None if self.experiment.examine is None else self.experiment.examine(*open_run(directory))
+        found = None if examine is None else examine(*open_run(directory))
         pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
         if pictures and shown:
             checkpoint.write_arrays_atomic(self.target.with_suffix(".pictures.npz"), pictures)
