@@ -85,7 +85,7 @@ class Experiment:
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
     examine: Callable[[VASE, Plan, Record], Findings] | None = None
-    """More questions to the learner when a run is over; answers are kept with its rows, pictures instead of an album."""
+    """More questions to the learner as a run is over; answers are kept with the rows, pictures instead of an album."""
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes, and of which folders: data, device, threads, faces, frames."""
