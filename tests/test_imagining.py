@@ -165,7 +165,7 @@ def beside() -> Imagining:
 def test_imagined_images_join_the_batches_of_the_named_world_from_the_first_on(beside: Imagining) -> None:
     schedule, explorer = beside._plan.schedule, beside.explorer
     assert explorer is not None
-    for number, (step, more) in enumerate([(8, 0), (9, 4), (16, 4), (17, 0)], 1):
+    for number, (step, more) in enumerate([(8, 0), (9, 8), (16, 8), (17, 0)], 1):
         batch = schedule.batch(step - 1)
         before = batch.images.copy()
         met = beside.meet(batch, step)

@@ -24,10 +24,8 @@ from vase.streams.environments import CONTRAST
 
 Row = dict[str, Any]
 
-SHARE = 0.5
-"""Imagined images that join a batch, as a part of it."""
-PRACTICE = 1.0
-"""The same for the batches of a classifier that learns from what is met: as many imagined images as others."""
+SHARE = 1.0
+"""Imagined images that join a batch, as a part of it: as many as it has."""
 FOCUS_EVERY = 250
 """Steps after which the explorer looks anew for the latents that it can move: they drift while the learner learns."""
 HELD_OUT = 500
@@ -125,7 +123,7 @@ class Imagining:
         for world in (train, test):
             if "label" not in world.sample(1, np.random.default_rng(0)).factors:
                 raise ValueError(f"anticipation={settings.anticipation!r}: {world.name} has no classes to tell.")
-        change = self._imagine(met, PRACTICE) if met in self._imagined else None
+        change = self._imagine(met) if met in self._imagined else None
 
         def suite(source: _Labelled) -> ProbeSuite:
             return ProbeSuite({unmet: (source, _Labelled(test))}, settings.probe_settings(), seed=settings.seed)
@@ -141,9 +139,7 @@ class Imagining:
         if self.explorer is None or world not in self._actions:
             return images
         if world in self._imagined:
-            images = self._imagine(world, SHARE)(
-                batch, np.random.default_rng([self._plan.settings.seed, step, _SALT])
-            ).images
+            images = self._imagine(world)(batch, np.random.default_rng([self._plan.settings.seed, step, _SALT])).images
         self.explorer.action = self._actions[world]
         self.explorer.learn(batch.images)
         if step % FOCUS_EVERY == 0:
@@ -198,9 +194,9 @@ class Imagining:
         self.explorer.action = self._actions[world]
         return self.explorer
 
-    def _imagine(self, world: str, share: float) -> Callable[[Batch, np.random.Generator], Batch]:
-        """What adds a share of imagined images to a world's batches."""
-        return lambda batch, rng: augmented(batch, self._acting(world), share, rng=rng)
+    def _imagine(self, world: str) -> Callable[[Batch, np.random.Generator], Batch]:
+        """What adds imagined images to a world's batches."""
+        return lambda batch, rng: augmented(batch, self._acting(world), SHARE, rng=rng)
 
     def _held_out(self, world: str, n: int) -> np.ndarray:
         rng = np.random.default_rng([self._plan.settings.seed, list(self._plan.worlds).index(world), _SALT])
