@@ -20,7 +20,7 @@ from vase import checkpoint
 from vase.streams import orl, sources
 from vase.streams.datasets import check_split
 from vase.streams.environments import Batch, Environment, whole
-from vase.streams.folders import ArrayEnvironment, _choose, _class
+from vase.streams.folders import ArrayEnvironment, choose_files, class_of
 from vase.streams.resize import resize
 from vase.streams.routes import cache_folder
 
@@ -112,14 +112,14 @@ def face_folder(
             f"faces folder {str(root)!r} does not exist; name a folder of face pictures (faces=DIR or "
             f"{sources.FACES_VARIABLE}=DIR), or none to have the ORL faces"
         )
-    base, files, names = _choose(root, split)
+    base, files, names = choose_files(root, split)
     patches = _patches(base, files, whole("size", size, 1), report)
     images = (255 - patches if inverse else patches)[:, None]
     name, source = "inverse-faces" if inverse else "faces", f"faces ({len(files)} pictures in {base})"
     if "" in names or len(names) < 2:
         return ArrayEnvironment(name, images, source=source)
     classes = tuple(sorted(names))
-    labels = np.array([classes.index(_class(file, base)) for file in files], np.int64)
+    labels = np.array([classes.index(class_of(file, base)) for file in files], np.int64)
     return ArrayEnvironment(name, images, labels, classes, source)
 
 

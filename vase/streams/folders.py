@@ -88,7 +88,7 @@ def from_folder(
     root = Path(path).expanduser()
     if not root.is_dir():
         raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
-    base, files, names = _choose(root, split)
+    base, files, names = choose_files(root, split)
     pictures = [_picture(file, size) for file in files]
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
     stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
@@ -97,11 +97,11 @@ def from_folder(
     if "" in names:
         return ArrayEnvironment(name, pixels, source=source)
     classes = tuple(sorted(names))
-    labels = np.array([classes.index(_class(file, base)) for file in files], np.int64)
+    labels = np.array([classes.index(class_of(file, base)) for file in files], np.int64)
     return ArrayEnvironment(name, pixels, labels, classes, source)
 
 
-def _choose(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
+def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
     """The folder that is read, its pictures, and the names of all classes of both splits ("" for no subfolder)."""
     splits = [root / name for name in ("train", "test") if (root / name).is_dir()] if split else []
     if len(splits) == 1:
@@ -112,7 +112,7 @@ def _choose(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
         )
     bases = splits or [root]
     found = {base: _pictures(base) for base in bases}
-    names = {_class(file, base) for base, files in found.items() for file in files}
+    names = {class_of(file, base) for base, files in found.items() for file in files}
     base = root / split if splits and split else root
     files = found[base]
     if split and not splits and len(files) >= 5:
@@ -127,7 +127,7 @@ def _pictures(base: Path) -> list[Path]:
     return files
 
 
-def _class(file: Path, base: Path) -> str:
+def class_of(file: Path, base: Path) -> str:
     return file.relative_to(base).parts[0] if file.parent != base else ""
 
 
