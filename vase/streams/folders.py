@@ -128,6 +128,7 @@ def _pictures(base: Path) -> list[Path]:
 
 
 def class_of(file: Path, base: Path) -> str:
+    """The subfolder of a file; "" if it has none."""
     return file.relative_to(base).parts[0] if file.parent != base else ""
 
 

@@ -17,7 +17,7 @@ from jaxtyping import Int, UInt8
 
 from vase.streams.datasets import check_split
 from vase.streams.environments import Batch, whole
-from vase.streams.folders import _bytes, _choose, read_picture
+from vase.streams.folders import _bytes, choose_files, read_picture
 from vase.streams.resize import resize
 from vase.streams.sources import Report
 from vase.worlds3d import WORLDS, render
@@ -132,7 +132,7 @@ def _own(name: str, canvas: int, split: str, root: Path) -> FrameEnvironment:
         factors = {key: values[kept] for key, values in factors.items()}
         return FrameEnvironment(name, images[kept], factors, f"{len(kept)} frames in {whole_array}")
     if folder.is_dir() and not arrays:
-        _, files, _ = _choose(folder, split)
+        _, files, _ = choose_files(folder, split)
         images = np.empty((len(files), canvas, canvas, 3), np.uint8)
         for i, file in enumerate(files):
             images[i] = lab_frames(np.asarray(read_picture(file).convert("RGB"))[None], canvas, str(file))[0]
