@@ -18,6 +18,7 @@ from torch import Tensor
 from vase.imagination import Explorer, Translation, augmented, movable_latents
 from vase.learner import VASE
 from vase.probes import ProbeSuite
+from vase.report.album import as_bytes
 from vase.runs.settings import Plan
 from vase.streams import Batch, Environment
 from vase.streams.environments import CONTRAST
@@ -180,7 +181,7 @@ class Imagining:
             if met == world:
                 images = self._held_out(unmet, SHOWN)
                 found |= {f"{unmet}": images, f"{unmet} reconstructed": self._model.reconstruct(images, environment=s)}
-        return {f"{world}: {name}": _bytes(images) for name, images in found.items()}
+        return {f"{world}: {name}": as_bytes(images) for name, images in found.items()}
 
     # ---------------------------------------------------------------- pieces
 
@@ -237,7 +238,3 @@ class Imagining:
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-
-
-def _bytes(images: np.ndarray) -> np.ndarray:
-    return images if images.dtype == np.uint8 else np.rint(255 * np.clip(images, 0, 1)).astype(np.uint8)

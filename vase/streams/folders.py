@@ -53,7 +53,7 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
         labels: one whole number per image, optional.
         name: the environment's name.
     """
-    pixels = _channels_first(_bytes(_numpy(images)))
+    pixels = _channels_first(as_pixels(_numpy(images)))
     if labels is None:
         return ArrayEnvironment(name, pixels)
     values = _numpy(labels)
@@ -158,7 +158,7 @@ def _numpy(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def _bytes(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
+def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
     """Convert to uint8 0..255; refuse NaN, infinity and values out of range by name."""
     if images.dtype == np.uint8:
         return images

@@ -17,7 +17,7 @@ from jaxtyping import Int, UInt8
 
 from vase.streams.datasets import check_split
 from vase.streams.environments import Batch, whole
-from vase.streams.folders import _bytes, choose_files, read_picture
+from vase.streams.folders import as_pixels, choose_files, read_picture
 from vase.streams.resize import resize
 from vase.streams.sources import Report
 from vase.worlds3d import WORLDS, render
@@ -110,7 +110,7 @@ def lab_frames(frames: Any, size: int = 64, where: str = "frames") -> UInt8[np.n
         )
     out = np.empty((len(frames), size, size, 3), np.uint8)
     for start in range(0, len(frames), _CHUNK):
-        part = _bytes(np.asarray(frames[start : start + _CHUNK]))
+        part = as_pixels(np.asarray(frames[start : start + _CHUNK]))
         planes = (part if first else np.moveaxis(part, 3, 1))[..., :height]
         small = resize(planes.reshape(-1, height, height), size).reshape(-1, 3, size, size)
         out[start : start + _CHUNK] = np.moveaxis(small, 1, 3)
