@@ -21,6 +21,7 @@ from vase.experiments.ambiguity import (
     AMBIGUOUS,
     BATCH,
     SHOWN,
+    TOLD,
     WEIGHTS,
     among,
     boundaries,
@@ -35,7 +36,7 @@ from vase.experiments.ambiguity import (
     widths,
 )
 from vase.experiments.ambiguity_figure import BOTH, FIRST, SECOND, figure4a, label, used_latents
-from vase.experiments.command import missing
+from vase.experiments.command import compare_findings, missing
 from vase.experiments.study import DIR, Findings
 from vase.report.record import Record
 from vase.runs import RunDirectory, train
@@ -43,7 +44,7 @@ from vase.runs.figures import open_run
 from vase.streams import environment
 
 MIDDLE = len(WEIGHTS) // 2
-HALF = AMBIGUOUS.index(BATCH // 2)
+HALF, HALF_TOLD = AMBIGUOUS.index(BATCH // 2), TOLD.index(BATCH // 2)
 
 # ------------------------------------------------------------------------------------------------ pieces, by hand
 
@@ -103,13 +104,14 @@ def test_groups_of_images_in_company_by_hand() -> None:
     # Two at a time with two sure ones, 6π = 3 + 2π for (½, ½), and 6π = 3 + 2 · 0.8π / (0.6π + 0.2) for (0.8, 0.2).
     prior = (2.2 + (2.2**2 + 4 * 3.6 * 0.6) ** 0.5) / 7.2
     expected = (0.75 + 0.8 * prior / (0.6 * prior + 0.2)) / 2
-    assert among([q], [others], 2, [0]) == pytest.approx(expected)
-    assert among([q], [others], 2, [1]) == pytest.approx(1 - expected)
-    assert among([q], [others], 2, [0, 1]) == pytest.approx(1)
+    looks, around = np.stack([q, q[::-1]])[:, None], others[None]  # two weights, of which the second has them turned
+    assert among(looks, around, 2, [0]) == pytest.approx([expected, expected])
+    assert among(looks, around, 2, [1]) == pytest.approx([1 - expected] * 2)
+    assert among(looks, around, 2, [0, 1]) == pytest.approx([1, 1])
     # Three at a time, the fourth image is left out: 6π = 2 + 2π + 0.8π / (0.6π + 0.2).
     prior = (1.2 + (1.2**2 + 4 * 2.4 * 0.4) ** 0.5) / 4.8
     three = (2 * prior + 0.8 * prior / (0.6 * prior + 0.2)) / 3
-    assert among([q], [others], 3, [0]) == pytest.approx(three)
+    assert among(looks[:1], around, 3, [0]) == pytest.approx([three])
 
 
 # ------------------------------------------------------------------------------------------------ a known learner
@@ -186,8 +188,8 @@ class TestKnown:
 
     def test_company_moves_the_boundary(self, two: Findings) -> None:
         # Where (1 − w)·π = w·(1 − π), hence π = w, c images are one half each: 66w = 1 + (64 − c) + c / 2.
-        assert boundaries(two.numbers, 0)[HALF] == pytest.approx(49 / 66, abs=2e-3)
-        assert boundaries(two.numbers, 1)[HALF] == pytest.approx(17 / 66, abs=2e-3)
+        assert boundaries(two.numbers, 0)[HALF_TOLD] == pytest.approx(49 / 66, abs=2e-3)
+        assert boundaries(two.numbers, 1)[HALF_TOLD] == pytest.approx(17 / 66, abs=2e-3)
         assert boundaries(two.numbers, 0)[0] == pytest.approx(36 / 66, abs=2e-3)  # 58 images
         assert boundaries(two.numbers, 0)[-1] == pytest.approx(62 / 66, abs=4e-3)  # 6; the weights are 0.05 apart
 
@@ -267,9 +269,10 @@ def steps_down(places: list[float]) -> list[list[float]]:
 @pytest.fixture
 def sharp(two: Findings) -> Findings:
     """A boundary that company moves from 42.5 % to 62.5 % among faces, in equal steps."""
-    places = np.linspace(0.425, 0.625, len(AMBIGUOUS)).tolist()
-    maps = {"faces": steps_down(places), "soft-inverse-fashion:32": steps_down([0.375] * len(AMBIGUOUS))}
-    return dataclasses.replace(two, numbers={**two.numbers, "company": maps, "alone": steps_down([0.4])[0]})
+    places = np.linspace(0.425, 0.625, len(TOLD)).tolist()
+    maps = {"faces": steps_down(places), "soft-inverse-fashion:32": steps_down([0.375] * len(TOLD))}
+    changed = {"company": maps, "ambiguous": list(TOLD), "alone": steps_down([0.4])[0]}
+    return dataclasses.replace(two, numbers={**two.numbers, **changed})
 
 
 def named(results: Results, seed: int = 0) -> dict[str, Any]:
@@ -318,6 +321,10 @@ class TestTables:
         assert last[1].values == pytest.approx((62.5, 100 * 62 / 66), abs=0.4)
         assert last[2].values == pytest.approx((37.5, 100 * 4 / 66), abs=0.4)
         assert last[4].values[0] == pytest.approx(4.0)
+        # The mean of a batch of 64, of which 58 are mixtures of q = 1 − w and 6 are real: (58 (1 − w) + 6) / 64 = ½.
+        assert table.rows[1][5].values[1] == pytest.approx(100 * 32 / 58, abs=0.1)
+        assert table.rows[1][6].values[1] == pytest.approx(100 * 26 / 58, abs=0.1)
+        assert last[5].values == last[6].values == ()
 
     @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])
     def test_every_format(self, tmp_path: Path, sharp: Findings, form: Any) -> None:
@@ -373,7 +380,7 @@ class TestFigure:
         figure = figure4a(results_of(tmp_path, sharp))
         faces, fashion = (titled(figure, f"Among real images of {name}") for name in ("faces", "inverse Fashion"))
         np.testing.assert_allclose(faces.lines[0].get_xdata(), np.linspace(0.425, 0.625, 9), atol=2e-3)
-        assert faces.lines[0].get_ydata().tolist() == list(AMBIGUOUS)
+        assert faces.lines[0].get_ydata().tolist() == list(TOLD)
         np.testing.assert_allclose(fashion.lines[0].get_xdata(), 0.375, atol=2e-3)
         assert np.asarray(faces.lines[1].get_xdata())[0] == pytest.approx(0.4)  # without company
         np.testing.assert_allclose(faces.collections[0].get_array(), sharp.numbers["company"]["faces"], atol=1e-9)
@@ -463,10 +470,20 @@ class TestLearner:
         np.testing.assert_allclose(pictures["second"][2, 5] / 255, decoded[0], atol=0.01)
         np.testing.assert_array_equal(pictures["mixed"][1, 0], a[1])
 
+    def test_findings_are_compared_with_those_of_the_run(self, job: Job) -> None:
+        assert compare_findings(job) == ""
+        before = job.target.read_text()
+        other = json.loads(before)
+        other["findings"]["alone"][3] = 7
+        job.target.write_text(json.dumps(other))
+        assert compare_findings(job) == "the same rows, but other findings: alone"
+        job.target.write_text(before)
+        assert not job.target.with_suffix(".npz").exists(), "no figure of this experiment shows an album"
+
     def test_tables_and_figure(self, job: Job) -> None:
         results = Results(TINY, "smoke", job.target.parent)
         assert len(perception(results).rows) == 1
-        assert len(company(results).rows) == 1 + len(AMBIGUOUS)
+        assert len(company(results).rows) == 1 + len(TOLD)
         drawn(figure4a(results))
 
     def test_the_result_says_that_there_was_a_folder_but_not_where(self, job: Job) -> None:

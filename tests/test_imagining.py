@@ -209,6 +209,21 @@ def test_the_classifier_learns_labels_of_the_digits_that_were_moved(beside: Imag
         assert np.array_equal(test.sample(8, np.random.default_rng(3)).images, held_out.images)
 
 
+@pytest.mark.parametrize("mode", ["online", "periodic"])
+def test_both_classifiers_take_as_many_steps(mode: str) -> None:
+    settings = dataclasses.replace(SMALL.settings(SMALL.condition("imagination"), 0, "smoke"), probes=mode)
+    plan = make_plan(settings)
+    found = Imagining(plan, VASE(plan.config, device="cpu"))
+    for step in range(9, 17):
+        found.after_step(step)
+    taken = [
+        {int(value) for key, value in probe.state().items() if key.endswith(".step")}
+        for suite in found._suites()
+        for probe in suite.probes.values()
+    ]
+    assert taken[0] == taken[1] != set()
+
+
 def test_latents_are_kept_if_none_can_be_moved_now(beside: Imagining, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = beside.explorer
     assert explorer is not None

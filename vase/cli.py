@@ -298,7 +298,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--imagination",
         metavar="WORLDS",
-        help="of the stream, e.g. mnist: half of their images are moved by a policy that learns along (default: none)",
+        help="of the stream, e.g. mnist: as many images that a policy moves join their batches (default: none)",
     )
     parser.add_argument("--sprite", type=int, help="side of the sprites in pixels (default: 20; paper 28)")
     parser.add_argument("--batch-size", type=int, help="images per batch (default: 64; smoke 32)")

@@ -251,7 +251,7 @@ class ProbeSuite:
     def _learn_in_order(self, probe: Probe, codes: _Codes, kind: Kind) -> None:
         noise = torch.randn(codes.mean.shape, generator=probe.generator)
         z, target = codes.mean + codes.std * noise, codes.target(kind)
-        for part in torch.arange(len(z)).split(self.settings.batch):
+        for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
             probe.update(z[part], target[part])
 
     def _scores(self, model: _Encoder, name: str, step: int) -> list[Row]:

@@ -261,7 +261,7 @@ class TensorBoard:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise ModuleNotFoundError(
-                "TensorBoard is not installed: pip install 'vase-lifelong[tensorboard]', or leave out --tensorboard."
+                "TensorBoard is not installed: pip install tensorboard, or leave out --tensorboard."
             ) from None
         self._make: Any = SummaryWriter
         self._folder = Path(folder)

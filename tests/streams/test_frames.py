@@ -145,12 +145,29 @@ class TestOwnFrames:
         with pytest.raises(ValueError, match=r"odd\.png: 111 high and 84 wide"):
             environment("outdoors", frames=tmp_path, split="train")
 
+    def test_yes_and_no_are_classes(self, tmp_path):
+        np.save(tmp_path / "indoors.npy", np.zeros((6, 84, 84, 3), np.uint8))
+        np.savez(tmp_path / "indoors.npz", seen=np.array([True, False] * 3))
+        assert environment("indoors", frames=tmp_path).factors["seen"].tolist() == [
+            1,
+            0,
+            1,
+            0,
+            0,
+        ]  # no fifth
+
     def test_what_is_wrong_is_named(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"has no train frames of the world 'indoors'; put indoors\.npy"):
             environment("indoors", frames=tmp_path)
         np.save(tmp_path / "indoors.npy", np.zeros((6, 84, 111, 3), np.uint8))
         np.savez(tmp_path / "indoors.npz", heading=np.zeros(5))
-        with pytest.raises(ValueError, match=r"'heading' has shape \(5,\), must be \(6,\)"):
+        with pytest.raises(ValueError, match=r"'heading' has dtype float64 and shape \(5,\), must be \(6,\)"):
+            environment("indoors", frames=tmp_path)
+        np.savez(tmp_path / "indoors.npz", heading=np.array(["north"] * 6))
+        with pytest.raises(ValueError, match=r"'heading' has dtype <U5"):
+            environment("indoors", frames=tmp_path)
+        (tmp_path / "indoors.npz").write_bytes(b"PK not an archive")
+        with pytest.raises(ValueError, match=r"indoors\.npy cannot be read"):
             environment("indoors", frames=tmp_path)
         (tmp_path / "indoors.npy").write_bytes(b"not an array")
         with pytest.raises(ValueError, match=r"indoors\.npy cannot be read"):
@@ -336,7 +353,7 @@ class TestMissingParts:
 
     def test_no_package(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyglet", None)
-        with pytest.raises(DataUnavailable, match=r"'pyglet' is not installed: pip install 'vase-lifelong\[worlds\]'"):
+        with pytest.raises(DataUnavailable, match=r"'pyglet' is not installed: pip install miniworld==2"):
             environment("outdoors", canvas=64)
 
     def test_no_library(self, monkeypatch):

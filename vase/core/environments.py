@@ -121,23 +121,24 @@ def objections(
     return tuple(found)
 
 
-def in_context(q: Float[Tensor, "B K"], others: Float[Tensor, "A K"]) -> Float[Tensor, "B K"]:
+def in_context(q: Float[Tensor, "*g B K"], others: Float[Tensor, "*g A K"]) -> Float[Tensor, "*g B K"]:
     """q(s|x) of images in the company of others, all met together: q(s|x)·π_s, normalised.
 
     Images that are met together come from few worlds, so what the company is made of, π, is the prior of each of them.
     It is inferred from all: π_s = (1 + Σ q(s|x)·π_s / Σ_t q(t|x)·π_t) / (K + B + A), the rule of succession with
-    every image counted as what it is taken for in this company. It is the only maximum of a concave posterior of π.
+    every image counted as what it is taken for in this company, the images asked about as well. It is the only maximum
+    of a concave posterior of π. Leading dimensions are companies of their own.
     """
-    every = torch.cat([q, others]).double()
-    prior = every.new_full((q.shape[1],), 1 / q.shape[1])
+    every = torch.cat([q, others], -2).double()
+    prior = torch.full_like(every[..., :1, :], 1 / q.shape[-1])
     for _ in range(_ROUNDS):
-        before, prior = prior, 1 + _weighed(every, prior).sum(0)
-        prior = prior / prior.sum()
+        before, prior = prior, 1 + _weighed(every, prior).sum(-2, keepdim=True)
+        prior = prior / prior.sum(-1, keepdim=True)
         if torch.allclose(before, prior, rtol=0, atol=1e-7):
             break
     return _weighed(q.double(), prior).to(q.dtype)
 
 
-def _weighed(q: Float[Tensor, "B K"], prior: Float[Tensor, " K"]) -> Float[Tensor, "B K"]:
+def _weighed(q: Float[Tensor, "*g B K"], prior: Float[Tensor, "*g 1 K"]) -> Float[Tensor, "*g B K"]:
     weighed = q * prior
-    return weighed / weighed.sum(1, keepdim=True).clamp_min(torch.finfo(q.dtype).tiny)
+    return weighed / weighed.sum(-1, keepdim=True).clamp_min(torch.finfo(q.dtype).tiny)

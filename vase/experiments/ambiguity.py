@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 WEIGHTS = np.linspace(0, 1, 21)
 """Share of the second world in a mixture of two images."""
 BATCH = 64
-AMBIGUOUS = (58, 51, 45, 38, 32, 26, 19, 13, 6)
-"""Ambiguous images in a batch of BATCH; the others are real ones of one world: from 10 % to 90 %."""
+AMBIGUOUS = tuple(range(BATCH - 1, 0, -1))
+"""Ambiguous images in a batch of BATCH; the others are real ones of one world."""
+TOLD = (58, 51, 45, 38, 32, 26, 19, 13, 6)
+"""Those of which tables tell: from 10 % to 90 % real images."""
 REPEATS = 4
 """Batches of pairs behind every number."""
 SHOWN = 6
@@ -69,26 +71,26 @@ def width(x: Float[np.ndarray, " T"], y: Float[np.ndarray, " T"]) -> float | Non
 
 
 def among(
-    looks: Sequence[Float32[np.ndarray, "B K"]],
-    company: Sequence[Float32[np.ndarray, "B K"]],
+    looks: Float32[np.ndarray, "T R B K"],
+    company: Float32[np.ndarray, "R B K"],
     count: int,
     environments: Sequence[int],
-) -> float:
+) -> Float[np.ndarray, " T"]:
     """Mean probability of some environments for images that come `count` at a time in a batch of real ones.
 
     Args:
-        looks: q(s|x) of the images, batch by batch; each is cut into as many groups of `count` as it holds.
+        looks: q(s|x) of R batches of images at each of T mixing weights; each batch is cut into as many groups of
+            `count` as it holds.
         company: q(s|x) of as many real images for every batch; the first of them fill up each group.
         count: images in a group.
         environments: those whose probabilities are added.
     """
-    found = []
-    for q, others in zip(looks, company, strict=True):
-        rest = torch.from_numpy(others[: len(others) - count])
-        for start in range(0, len(q) - count + 1, count):
-            weighed = in_context(torch.from_numpy(q[start : start + count]), rest)
-            found.append(float(weighed[:, list(environments)].sum(1).mean()))
-    return float(np.mean(found))
+    t, r, size, k = looks.shape
+    n = size // count
+    groups = torch.from_numpy(looks[:, :, : n * count]).reshape(t, r, n, count, k)
+    rest = torch.from_numpy(company[:, : size - count]).reshape(r, 1, size - count, k).expand(t, r, n, size - count, k)
+    found: Float[np.ndarray, " T"] = in_context(groups, rest)[..., list(environments)].sum(-1).mean((1, 2, 3)).numpy()
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ questions
@@ -112,9 +114,9 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
         return model.infer_environment(images).each
 
     pairs = [(real(worlds[0]), real(worlds[1])) for _ in range(REPEATS)]
-    company = {world: [look(real(world)) for _ in range(REPEATS)] for world in worlds}
-    looks = [[look(mixtures(a, b, w)) for a, b in pairs] for w in WEIGHTS]
-    single = np.array([np.concatenate(at)[:, first].sum(1) for at in looks])
+    company = {world: np.stack([look(real(world)) for _ in range(REPEATS)]) for world in worlds}
+    looks = np.array([[look(mixtures(a, b, w)) for a, b in pairs] for w in WEIGHTS])
+    single = looks[..., first].sum(-1).reshape(len(WEIGHTS), -1)
     a, b = pairs[0]
     posterior = [model.posterior(mixtures(a, b, w)) for w in WEIGHTS]
     numbers = {
@@ -128,9 +130,9 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
         "alone": _rounded(single.mean(1)),
         "pairs": _pairs(single),
         "company": {
-            world: [_rounded([among(at, company[world], count, first) for at in looks]) for count in AMBIGUOUS]
-            for world in worlds
+            world: [_rounded(among(looks, company[world], count, first)) for count in AMBIGUOUS] for world in worlds
         },
+        "real": {world: round(float(company[world][..., first].sum(-1).mean()), 4) for world in worlds},
         "std": [_rounded(std.mean(0)) for _, std in posterior],
         "example": {
             "mean": [_rounded(mean[0]) for mean, _ in posterior],
@@ -186,15 +188,22 @@ def uncertainty(found: dict[str, Any]) -> list[tuple[float, ...] | None]:
     return rows
 
 
-def curves(found: dict[str, Any], world: int) -> Float[np.ndarray, "counts T"]:
-    """The probability of the first world along the weight, for every number of images among real ones of a world."""
-    return np.asarray(found["company"][found["worlds"][world]])
+def curves(found: dict[str, Any], world: int, counts: Sequence[int] = TOLD) -> Float[np.ndarray, "counts T"]:
+    """The probability of the first world along the weight, for some numbers of images among real ones of a world."""
+    every = dict(zip(found["ambiguous"], found["company"][found["worlds"][world]], strict=True))
+    return np.array([every[count] for count in counts])
 
 
-def boundaries(found: dict[str, Any], world: int) -> list[float | None]:
+def batch_means(found: dict[str, Any], world: int) -> Float[np.ndarray, "counts T"]:
+    """The same by the paper's rule: the mean of q(s|x) over the whole batch."""
+    shares = np.array(TOLD)[:, None] / found["batch"]
+    return shares * np.asarray(found["alone"]) + (1 - shares) * found["real"][found["worlds"][world]]
+
+
+def boundaries(found: dict[str, Any], world: int, counts: Sequence[int] = TOLD) -> list[float | None]:
     """Mixing weights at which the first world's probability is one half; None where that is nowhere in the range."""
     x = np.asarray(found["weights"])
-    return [crossing(x, curve, 0.5) for curve in curves(found, world)]
+    return [crossing(x, curve, 0.5) for curve in curves(found, world, counts)]
 
 
 def widths(found: dict[str, Any], world: int) -> list[float | None]:
@@ -246,10 +255,10 @@ def perception(results: Results) -> Table:
     )
     notes = (
         "Mixing weight from 0 (faces) to 100 % (inverse Fashion). 0.9 → 0.1: how much of it the probability of faces "
-        "takes to fall, mean and standard deviation over all numbers of ambiguous images among real ones of either "
-        "world; one pair: median over single pairs of images without company. boundary: where the probability is one "
-        "half, among 10 % and 90 % real faces; – if nowhere. monotonic: it never goes back as faces become more. "
-        "σ: mean over the latents that a world uses, at its own end, in the middle and at the other end.",
+        "takes to fall, mean and standard deviation over the companies of the next table; one pair: median over single "
+        "pairs of images without company. boundary: where the probability is one half, among 10 % and 90 % real "
+        "faces; – if nowhere. monotonic: it never goes back as faces become more. σ: mean over the latents that a "
+        "world uses, at its own end, in the middle and at the other end.",
     )
     return Table("Ambiguity: categorical perception", columns, tuple(rows), notes)
 
@@ -261,21 +270,29 @@ def company(results: Results) -> Table:
     alone = [np.asarray(one["alone"]) for one in found]
     without = _spread(crossing(w, y, 0.5) for w, y in zip(x, alone, strict=True))
     wide = _spread(width(w, y) for w, y in zip(x, alone, strict=True))
-    rows: list[tuple[Entry, ...]] = [("none", without, without, wide, wide)]
-    for number, count in enumerate(found[0]["ambiguous"]):
+    rows: list[tuple[Entry, ...]] = [("none", without, without, wide, wide, without, without)]
+    for number, count in enumerate(TOLD):
         share = f"{100 * (1 - count / found[0]['batch']):.0f}"
         places = [_spread(boundaries(one, world)[number] for one in found) for world in (0, 1)]
         ranges = [_spread(widths(one, world)[number] for one in found) for world in (0, 1)]
-        rows.append((share, *places, *ranges))
+        means = [
+            _spread(crossing(w, batch_means(one, world)[number], 0.5) for w, one in zip(x, found, strict=True))
+            for world in (0, 1)
+        ]
+        rows.append((share, *places, *ranges, *means))
     columns = (
         "real images (%)",
         "boundary, faces (%)",
         "boundary, Fashion (%)",
         "0.9 → 0.1, faces (%)",
         "0.9 → 0.1, Fashion (%)",
+        "batch mean, faces (%)",
+        "batch mean, Fashion (%)",
     )
     notes = (
-        "Ambiguous images among real faces or real inverse Fashion. boundary: mixing weight, from 0 (faces) to 100 % "
+        "Ambiguous images among real faces or real inverse Fashion. batch mean: the boundary if a batch is judged by "
+        "the mean of q(s|x) over all its images, as in the paper's algorithm; – where real images outvote mixtures. "
+        "boundary: mixing weight, from 0 (faces) to 100 % "
         "(inverse Fashion), at which the probability of faces is one half; mean ± standard deviation over the "
         f"{len(found)} seed{'s' * (len(found) > 1)}.",
     )
@@ -323,4 +340,5 @@ AMBIGUITY = Experiment(
         }
     },
     examine=examine,
+    albums=(),
 )

@@ -137,15 +137,22 @@ def _draw_reconstructions(part: SubFigure, found: dict[str, Any], pictures: dict
 
 def _draw_maps(part: SubFigure, found: dict[str, Any]) -> None:
     """The probability of the first world by mixing weight and number of ambiguous images, in either company."""
-    names, weights, counts = _names(found), np.asarray(found["weights"]), np.asarray(found["ambiguous"])
+    names, weights, counts = _names(found), np.asarray(found["weights"]), found["ambiguous"]
     colours = LinearSegmentedColormap.from_list("worlds", [SECOND, "white", FIRST])
     alone = crossing(weights, np.asarray(found["alone"]), 0.5)
     axes = part.subplots(1, 2, sharex=True, sharey=True)
     for world, (axis, name) in enumerate(zip(axes, names, strict=True)):
         drawn = axis.pcolormesh(
-            weights, counts, curves(found, world), cmap=colours, vmin=0, vmax=1, shading="nearest", rasterized=True
+            weights,
+            counts,
+            curves(found, world, counts),
+            cmap=colours,
+            vmin=0,
+            vmax=1,
+            shading="nearest",
+            rasterized=True,
         )
-        places = [np.nan if place is None else place for place in boundaries(found, world)]
+        places = [np.nan if place is None else place for place in boundaries(found, world, counts)]
         axis.plot(places, counts, color=INK, linewidth=1.8, label="one half")
         if alone is not None:
             axis.axvline(alone, color=INK, linewidth=1.0, linestyle=":", label="one half without company")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -205,7 +206,7 @@ def _check(arguments: argparse.Namespace) -> int:
         outcomes = run_many([job.cell for job in jobs], jobs=arguments.jobs, on_progress=watch, on_note=print)
     same = True
     for job, outcome in zip(jobs, outcomes, strict=True):
-        found = outcome.error or compare(Result(job.target).rows, job.rows())
+        found = outcome.error or compare(Result(job.target).rows, job.rows()) or compare_findings(job)
         same = same and not found
         print(f"{job.name}: {found or f'the same {len(job.rows()):,} rows, to the last digit'}")
     return 0 if same else 1
@@ -224,6 +225,16 @@ def compare(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> 
         f"first in a {a['kind']} row at step {a['step']:,}: {keys[0]} = {a.get(keys[0])} before, {b.get(keys[0])} now"
     )
     return f"{len(changed):,} of {len(now):,} rows differ, {where}"
+
+
+def compare_findings(job: Job) -> str:
+    """What differs between the kept answers of a run's learner and those of the run that was made again, in words."""
+    now = job.findings()
+    if now is None:
+        return ""
+    before, after = Result(job.target).findings, json.loads(json.dumps(now.numbers))
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return f"the same rows, but other findings: {', '.join(changed)}" if changed else ""
 
 
 def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome]:

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float, UInt8
 
 from vase.experiments.ablation import lead
 from vase.experiments.analysis import ENTANGLED, detection, label
+from vase.experiments.figures import traversals
 from vase.experiments.homologies_figure import figure4b
 from vase.experiments.homologies_score import LEAST, REGRESSORS, Codes, World, homologies, with_headings
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
@@ -316,7 +317,7 @@ HOMOLOGIES = Experiment(
         Condition(BASELINE, {**ENTANGLED, "mask.threshold": 20.0}, seeds=THREE_SEEDS, shown=True),
     ),
     tables={"homology": homology, "worlds": worlds, "twins": twins},
-    figures={"figure4b": figure4b},
+    figures={"figure4b": figure4b, "traversals": lambda results: traversals(results, OURS)},
     options={"probes": "none", "measures": False, "canvas": 64},
     values={
         "laptop": {**_ALWAYS, "dreaming.encoder_weight": 1000, "dreaming.pool": 2048},
@@ -324,4 +325,5 @@ HOMOLOGIES = Experiment(
         "paper": {**_ALWAYS, **_PAPER},
     },
     examine=examine,
+    albums=(OURS,),
 )

@@ -259,4 +259,5 @@ IMAGINATION = Experiment(
             "dreaming.tau": 500,
         }
     },
+    albums=(),
 )

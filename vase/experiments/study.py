@@ -23,6 +23,7 @@ from vase.report.album import Album
 from vase.report.record import Record
 from vase.runs import Cell, RunDirectory, RunSettings
 from vase.runs.figures import album_of, open_run
+from vase.runs.process import threads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +86,15 @@ class Experiment:
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
     examine: Callable[[VASE, Plan, Record], Findings] | None = None
-    """More questions to the learner as a run is over; answers are kept with the rows, pictures instead of an album."""
+    """More questions to the learner when a run is over; the answers are kept with its rows."""
+    albums: tuple[str, ...] | None = None
+    """Conditions whose first seed keeps traversals and reconstructions; None: all that are shown."""
+
+    @property
+    def traversed(self) -> tuple[str, ...]:
+        """Conditions that keep an album."""
+        shown = tuple(condition.name for condition in self.conditions if condition.shown)
+        return shown if self.albums is None else self.albums
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """One run. `place` says where it computes, and of which folders: data, device, threads, faces, frames."""
@@ -160,10 +169,9 @@ class Job:
     def keep(self) -> None:
         """Write the result files of the finished run."""
         directory, shown = RunDirectory(self.cell.path), self.shown
-        examine = self.experiment.examine
-        if shown and examine is None:
+        if shown and self.condition.name in self.experiment.traversed:
             album_of(directory).save(self.target.with_suffix(".npz"))
-        found = None if examine is None else examine(*open_run(directory))
+        found = self.findings()
         pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
         if pictures and shown:
             checkpoint.write_arrays_atomic(self.target.with_suffix(".pictures.npz"), pictures)
@@ -184,6 +192,14 @@ class Job:
         body = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n  {lines}\n ]\n}}\n'
         self.target.parent.mkdir(parents=True, exist_ok=True)
         checkpoint.write_bytes_atomic(self.target, body.encode())
+
+    def findings(self) -> Findings | None:
+        """Answers of the finished run's learner, computed as it was trained."""
+        examine = self.experiment.examine
+        if examine is None:
+            return None
+        with threads(self.settings.threads):
+            return examine(*open_run(RunDirectory(self.cell.path)))
 
     def command(self) -> str:
         """What a user types to get the same run."""

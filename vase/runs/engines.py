@@ -45,7 +45,7 @@ def check(backend: str, address: str | None = None) -> None:
             importlib.import_module(module)
         except ImportError:
             raise ModuleNotFoundError(
-                f"{module} is not installed: pip install 'vase-lifelong[{backend}]', or use the backend processes."
+                f"{module} is not installed: pip install {module}, or use the backend processes."
             ) from None
 
 

@@ -63,7 +63,7 @@ class RunSettings:
     rows_every: int = 10
     """Steps between two step rows."""
     imagination: str = ""
-    """Worlds of the stream, with commas between, in whose batches half of the images are imagined: moved by a policy
+    """Worlds of the stream, with commas between, whose batches are joined by as many imagined images: moved by a policy
     that learns along with the learner. Empty: there is none."""
     anticipation: str = ""
     """Pairs MET>UNMET of worlds of the stream, e.g. "mnist>moving-mnist": while MET is trained on, a classifier that

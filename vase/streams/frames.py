@@ -7,6 +7,7 @@ and the remaining 84×84 are resized to 64×64 by area averages.
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,9 +152,14 @@ def _array(path: Path, canvas: int) -> tuple[UInt8[np.ndarray, "N size size 3"],
         if path.with_suffix(".npz").is_file():
             with np.load(path.with_suffix(".npz")) as kept:
                 factors = dict(kept)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} cannot be read ({error}); save it with numpy.save, factors with savez") from error
     for name, values in factors.items():
-        if values.shape != (len(frames),):
-            raise ValueError(f"{path.with_suffix('.npz')}: {name!r} has shape {values.shape}, must be ({len(frames)},)")
+        if values.dtype.kind not in "fiub" or values.shape != (len(frames),):
+            raise ValueError(
+                f"{path.with_suffix('.npz')}: {name!r} has dtype {values.dtype} and shape {values.shape}, must be "
+                f"({len(frames)},) floats, or whole numbers from 0 for classes"
+            )
+        if values.dtype.kind == "b":
+            factors[name] = values.astype(np.int64)
     return lab_frames(frames, canvas, str(path)), factors

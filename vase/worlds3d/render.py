@@ -106,7 +106,7 @@ def open_stage(world: str, scene: Scene) -> Drawer:
     except ModuleNotFoundError as error:
         raise DataUnavailable(
             f"the world {world!r} is rendered with MiniWorld, and {error.name!r} is not installed: "
-            "pip install 'vase-lifelong[worlds]', or name a folder with frames of yours (frames=DIR)."
+            "pip install miniworld==2.1.0, or name a folder with frames of yours (frames=DIR)."
         ) from error
     except Exception as error:  # pyglet raises what it likes
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -154,7 +154,7 @@ def _kept(part: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(part.read_bytes())) as kept:
             return dict(kept)
-    except FileNotFoundError:
+    except (FileNotFoundError, zipfile.BadZipFile):
         return {}
 
 
