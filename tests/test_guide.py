@@ -109,7 +109,7 @@ class TestMessages:
         monkeypatch.setitem(sys.modules, "pyglet", None)
         told, _, remedy = self.said(DataUnavailable, "outdoors").partition(": ")
         assert f"`{told}`" in TEXT
-        assert "[worlds]" in remedy
+        assert "miniworld==2.1.0" in remedy
 
     def test_no_opengl(self, monkeypatch):
         def broken(look, scene):
