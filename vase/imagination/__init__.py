@@ -21,7 +21,7 @@ An action is any object with `n_parameters` and a differentiable `apply`:
 >>> explorer = Explorer(model, Brightness(), seed=0)
 """
 
-from vase.imagination.actions import Action, Rotation, Scaling, Translation
+from vase.imagination.actions import Action, Rotation, Scaling, Translation, warp
 from vase.imagination.encoder import Encoder, latent_mobility, movable_latents
 from vase.imagination.explorer import Closeness, Explorer, Imagined, augmented
 from vase.imagination.policy import Policy, agent_loss
@@ -40,4 +40,5 @@ __all__ = [
     "augmented",
     "latent_mobility",
     "movable_latents",
+    "warp",
 ]
