@@ -119,7 +119,7 @@ def forgetting_table(results: Results) -> Table:
         "position min (1e-4)",
         "position change (1e-4)",
     )
-    notes = ("The last world has no change. The paper prints no numbers for this stream.", note(results))
+    notes = ("The last world has no change.", note(results))
     return Table(f"{results.experiment.name}: learnt and forgotten", columns, tuple(rows), notes)
 
 
