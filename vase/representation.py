@@ -191,7 +191,7 @@ class Representation:
         q, others = self._probabilities(x), None if context is None else self._probabilities(self._images(context))
         if others is not None:
             q = in_context(q, others)
-        s, reasons = self._verdict(x, self._nets, others=others)
+        s, reasons = self._verdict(x, self._nets, q=q)
         said = "new environment" if s is None else f"environment {s}"
         return Inference(q.mean(0).cpu().numpy(), q.cpu().numpy(), s, said, reasons)
 
@@ -217,20 +217,20 @@ class Representation:
         return self._nets.classify(self._encode(self._nets, x)[0], len(self._memory)).softmax(1)
 
     def _verdict(
-        self, x: Images, *judges: Networks, others: Float[Tensor, "A K"] | None = None
+        self, x: Images, *judges: Networks, q: Float[Tensor, "B K"] | None = None
     ) -> tuple[int | None, tuple[str, ...]]:
         """The environment of a batch, None for a new one, with the reasons (Alg. 1).
 
         The classifier's candidate is tested first, then the current environment, then the others by falling
         probability: new is what fits none. A batch fits an environment if one of the judges finds that it does.
-        `others` are the q(s|x) of images met together with the batch.
+        `q` is q(s|x) of each image, if it is known: in company it is another than the first judge's.
         """
         if not self._c.environments.enabled:
             return 0, ("environments are not inferred (S is off)",)
         encoded = [self._encode(nets, x) for nets in judges]
-        q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1)
-        q = (q if others is None else in_context(q, others)).mean(0)
-        candidate, *rest = (int(s) for s in q.argsort(descending=True, stable=True))
+        if q is None:
+            q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1)
+        candidate, *rest = (int(s) for s in q.mean(0).argsort(descending=True, stable=True))
         reasons: tuple[str, ...] = ()
         for s in dict.fromkeys((candidate, self._current, *rest)):
             env = self._memory[s]

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Float32
 
 from vase.core.environments import in_context
-from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
+from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.learner import VASE
 from vase.report.album import as_bytes
@@ -215,7 +215,7 @@ def widths(found: dict[str, Any], world: int) -> list[float | None]:
 def perception(results: Results) -> Table:
     """How sharp the boundary is, how company moves it, and whether the posterior tells its doubt."""
     rows: list[tuple[Entry, ...]] = []
-    for run in _runs(results):
+    for run in results.runs:
         found = run.findings
         wide = [*widths(found, 0), *widths(found, 1)]
         places = boundaries(found, 0)
@@ -265,7 +265,7 @@ def perception(results: Results) -> Table:
 
 def company(results: Results) -> Table:
     """Where the boundary lies and how wide it is, by number and world of the real images around."""
-    found = [run.findings for run in _runs(results)]
+    found = [run.findings for run in results.runs]
     x = [np.asarray(one["weights"]) for one in found]
     alone = [np.asarray(one["alone"]) for one in found]
     without = _spread(crossing(w, y, 0.5) for w, y in zip(x, alone, strict=True))
@@ -299,10 +299,6 @@ def company(results: Results) -> Table:
     return Table("Ambiguity: what company does", columns, tuple(rows), notes)
 
 
-def _runs(results: Results) -> list[Result]:
-    return [run for condition in results.experiment.conditions for run in results.of(condition.name)]
-
-
 def _spread(values: Any) -> Spread:
     return spread(list(values), scale=100)
 
@@ -316,7 +312,7 @@ def _doubt(numbers: tuple[float, ...] | None) -> str:
 
 
 def _figure4a(results: Results) -> Figure:
-    from vase.experiments.ambiguity_figure import figure4a  # here, because a table needs no matplotlib
+    from vase.experiments.ambiguity_figure import figure4a  # here, because it reads this module
 
     return figure4a(results)
 

@@ -81,14 +81,17 @@ def tenthousandths(values: list[float | None]) -> Spread:
     return spread(values, scale=1e4)
 
 
+def lengths(results: Results) -> str:
+    """The steps of the stages of all runs, in words."""
+    return ", ".join(f"{n:,}" for n in sorted({steps for run in results.runs for _, steps in run.record.stages}))
+
+
 def note(results: Results) -> str:
     """What a reader must know about where the numbers come from."""
-    runs = [run for condition in results.experiment.conditions for run in results.of(condition.name)]
-    steps = sorted({steps for run in runs for _, steps in run.record.stages})
-    modes = sorted({mode for run in runs for mode in run.summary["probes"]})
+    modes = sorted({mode for run in results.runs for mode in run.summary["probes"]})
     return (
-        f"Preset {results.preset}, {', '.join(f'{n:,}' for n in steps)} steps per stage, "
-        f"{' and '.join(modes) or 'no'} probes; mean ± standard deviation over seeds."
+        f"Preset {results.preset}, {lengths(results)} steps per stage, {' and '.join(modes) or 'no'} probes; "
+        "mean ± standard deviation over seeds."
     )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from vase.experiments.ablation import lead
-from vase.experiments.analysis import ENTANGLED, detection, label
+from vase.experiments.analysis import ENTANGLED, detection, label, lengths
 from vase.experiments.figures import traversals
 from vase.experiments.homologies_figure import figure4b
 from vase.experiments.homologies_score import LEAST, REGRESSORS, Codes, World, homologies, with_headings
@@ -291,10 +291,10 @@ def worlds(results: Results) -> Table:
 
 
 def _note(results: Results) -> str:
-    steps = sorted({s for c in results.experiment.conditions for r in results.of(c.name) for _, s in r.record.stages})
     names = " → ".join(map(title, results.experiment.stream.split(",")))
-    lengths = ", ".join(f"{n:,}" for n in steps)
-    return f"{names}, preset {results.preset}, {lengths} steps per stage; mean ± standard deviation over seeds."
+    return (
+        f"{names}, preset {results.preset}, {lengths(results)} steps per stage; mean ± standard deviation over seeds."
+    )
 
 
 # ------------------------------------------------------------------------------------------------ what is run

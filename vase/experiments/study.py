@@ -296,6 +296,11 @@ class Results:
             self._read[condition] = [Result(paths[seed]) for seed in sorted(filter(str.isdecimal, paths), key=int)]
         return self._read[condition]
 
+    @property
+    def runs(self) -> list[Result]:
+        """All finished runs, condition by condition."""
+        return [run for condition in self.experiment.conditions for run in self.of(condition.name)]
+
     def shown(self) -> Results:
         """The same, with the conditions that figures show alone."""
         chosen = tuple(condition for condition in self.experiment.conditions if condition.shown)
