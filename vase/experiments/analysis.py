@@ -250,7 +250,7 @@ def _moments(results: Results) -> list[tuple[str, str, list[tuple[str, list[dict
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for world in runs[0].record.worlds if runs else ():
-            series = [_measured(run, world) for run in runs]
+            series = [measured(run, world) for run in runs]
             moments = [("after its visit", [rows[0] for rows in series if rows])]
             if any(len(rows) > 1 for rows in series):
                 moments.append(("at the end", [rows[-1] for rows in series if rows]))
@@ -258,7 +258,7 @@ def _moments(results: Results) -> list[tuple[str, str, list[tuple[str, list[dict
     return found
 
 
-def _measured(run: Result, world: str) -> list[dict[str, Any]]:
+def measured(run: Result, world: str) -> list[dict[str, Any]]:
     """The measures of a world along the stream, each with the environment that stood for it."""
     home = run.record.environment_of.get(world)
     return [{**row, "home": home} for row in run.of("measures") if row["world"] == world]
@@ -270,11 +270,11 @@ def sharing(results: Results) -> Table:
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for pair in combinations(runs[0].record.worlds if runs else (), 2):
-            compared = [alignment(*(_measured(run, world)[-1]["information"] for world in pair)) for run in runs]
+            compared = [alignment(*(measured(run, world)[-1]["information"] for world in pair)) for run in runs]
             for factor in dict.fromkeys(name for found in compared for name in found):
                 found = [one[factor] for one in compared if factor in one]
                 same = f"{sum(bool(one['same']) for one in found)} of {len(found)}"
-                least = [min(max(_measured(run, world)[-1]["information"][factor]) for world in pair) for run in runs]
+                least = [min(max(measured(run, world)[-1]["information"][factor]) for world in pair) for run in runs]
                 worlds = " and ".join(map(title, pair))
                 cosine = spread([one["cosine"] for one in found], digits=2)
                 rows.append((label(condition.name), worlds, factor, spread(least, digits=2), same, cosine))
