@@ -1,6 +1,6 @@
 """The experiments of the paper: what is run, as data, and what is read from the saved rows."""
 
-from vase.experiments.ablation import ABLATION
+from vase.experiments.ablation import ABLATION, LONGER
 from vase.experiments.ambiguity import AMBIGUITY
 from vase.experiments.five_datasets import FIVE_DATASETS
 from vase.experiments.homologies import HOMOLOGIES
@@ -14,6 +14,7 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         ABLATION,
+        LONGER,
         THREE_STAGE,
         FIVE_DATASETS,
         SENSITIVITY,
