@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import assert_readable
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from vase.experiments import figures
 from vase.experiments.bands import band, probe_bands
@@ -155,36 +153,6 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def five(tmp_path_factory: pytest.TempPathFactory) -> Results:
     conditions = {"disentangled-SDA": True, "entangled-SDA": True}
     return make_results(tmp_path_factory.mktemp("five"), "five-datasets", FIVE, conditions)
-
-
-def texts(figure: Figure) -> list[Text]:
-    """Texts that are really drawn."""
-    drawn: dict[int, Text] = {}
-    draw = Text.draw
-
-    def note(self: Text, *args: Any, **kwargs: Any) -> None:
-        drawn[id(self)] = self
-        draw(self, *args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Text, "draw", note)
-        FigureCanvasAgg(figure).draw()
-    return [text for text in drawn.values() if text.get_text().strip()]
-
-
-def assert_readable(figure: Figure) -> str:
-    """No text lies on another or leaves the page; returns the words."""
-    page = figure.bbox.padded(1)
-    shown = texts(figure)
-    upright = [text for text in shown if text.get_rotation() % 90 == 0]
-    boxes = [(text.get_text(), text.get_window_extent().padded(-1)) for text in upright]
-    boxes = [(text, box) for text, box in boxes if box.width > 0 and box.height > 0]
-    for text, box in boxes:
-        inside = page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1
-        assert inside, f"{text!r} is cut off"
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.overlaps(b), f"{one!r} lies on {other!r}"
-    return "\n".join(text.get_text() for text in shown)
 
 
 def axes_titled(figure: Figure, name: str) -> list[Axes]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from drawn import assert_readable, words
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from matplotlib.text import Text
 
 from vase import VASE, VASEConfig
 from vase.report import (
@@ -31,37 +29,6 @@ from vase.report.style import rgb, strip
 from vase.streams import Schedule
 
 NAMES = {"overview", "atypicality", "probes", "latents", "traversals", "reconstructions"}
-
-
-def texts(figure: Figure) -> list[Text]:
-    """Texts that are really drawn (matplotlib keeps labels of ticks outside the view, too)."""
-    drawn: dict[int, Text] = {}
-    draw = Text.draw
-
-    def record(self: Text, *args: Any, **kwargs: Any) -> None:
-        drawn[id(self)] = self
-        draw(self, *args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Text, "draw", record)
-        FigureCanvasAgg(figure).draw()
-    return [text for text in drawn.values() if text.get_text().strip()]
-
-
-def words(figure: Figure) -> str:
-    return "\n".join(text.get_text() for text in texts(figure))
-
-
-def assert_readable(figure: Figure) -> None:
-    """No text lies on another or leaves the page."""
-    page = figure.bbox.padded(1)
-    boxes = [(text.get_text(), text.get_window_extent().padded(-1)) for text in texts(figure)]
-    boxes = [(text, box) for text, box in boxes if box.width > 0 and box.height > 0]
-    for text, box in boxes:
-        inside = page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1
-        assert inside, f"{text!r} is cut off"
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.overlaps(b), f"{one!r} lies on {other!r}"
 
 
 @pytest.fixture
