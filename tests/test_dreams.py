@@ -133,6 +133,18 @@ class TestPool:
         assert model._pool is not None
         assert len(model._pool) == 3 * 32
 
+    def test_serves_batches_that_are_larger_than_the_one_that_filled_it(self, tmp_path):
+        values = {"dreaming.pool": 512, "environments.enabled": "no", "dreaming.tau": 3}
+        model = VASE(CONFIG.with_values(values), seed=0, device="cpu")
+        for x in stream(0, 32, 3):
+            model.partial_fit(x)
+        model.partial_fit(stream(1, 4, 1)[0])
+        assert model._pool is not None
+        model.save(tmp_path / "m")
+        again = VASE.load(tmp_path / "m", device="cpu")
+        x = stream(1, 64, 1)[0]
+        assert model.partial_fit(x).loss == again.partial_fit(x).loss
+
     def test_is_the_same_after_saving_and_loading(self, tmp_path):
         model = learner(64)
         model.partial_fit(stream(1, 32, 1)[0])

@@ -12,6 +12,7 @@ from vase.config import preset as configuration
 from vase.experiments import EXPERIMENTS, Condition, Experiment, Result, Results, ablation, jobs_of, results_of
 from vase.experiments.analysis import change, detection, disentanglement, measure_of, quality, sharing
 from vase.experiments.command import compare, missing
+from vase.experiments.study import Findings
 from vase.experiments.tables import Spread, Table
 from vase.runs import RunSettings
 
@@ -102,6 +103,12 @@ class TestRun:
     def test_check_trains_again_and_finds_the_same_rows(self, study, capsys):
         assert cli.main(["experiment", "check", "small", "none-0", "--preset", "smoke", "--quiet", "--jobs", "1"]) == 0
         assert "none-0: the same" in capsys.readouterr().out
+        assert not (study / "runs/again/small/smoke/none-0").exists()
+
+    def test_check_does_not_take_a_finished_run_for_one_trained_again(self, study, capsys):
+        words = ["experiment", "check", "small", "none-0", "--preset", "smoke", "--runs", "runs/experiments"]
+        assert cli.main(words) == 2
+        assert "none-0 is a finished run: delete it, or name another folder" in capsys.readouterr().err
 
     def test_check_tells_a_result_that_cannot_be_made_again(self, study, tmp_path, capsys):
         shutil.copytree(study / "results", tmp_path / "results")
@@ -109,7 +116,9 @@ class TestRun:
         path.write_text(path.read_text().replace('"accuracy": 0.', '"accuracy": 1.', 1))
         words = ["experiment", "check", "small", "none-0", "--preset", "smoke", "--quiet", "--jobs", "1"]
         assert cli.main([*words, "--results", str(tmp_path / "results")]) == 1
-        assert "1 of " in capsys.readouterr().out
+        assert "1 of " in (said := capsys.readouterr().out)
+        assert "(the run is in runs/again/small/smoke/none-0)" in said
+        shutil.rmtree(study / "runs/again")
 
     def test_check_needs_something_to_compare_with(self, study, capsys):
         assert cli.main(["experiment", "check", "small", "none-7", "--preset", "smoke"]) == 2
@@ -119,6 +128,56 @@ class TestRun:
         longer = dataclasses.replace(SMALL, steps={"smoke": 61})
         with pytest.raises(ValueError, match=r"all-0\.json was made with another steps"):
             missing(jobs_of(longer, "smoke", study / "results", study / "runs"))
+
+    @pytest.mark.parametrize("text", ["", "{", "3", "[]", "{}", '{"rows": []}'])
+    def test_a_damaged_result_is_told_with_its_name(self, study, tmp_path, capsys, text):
+        shutil.copytree(study / "results", tmp_path / "results")
+        (tmp_path / "results/small/smoke/all-0.json").write_text(text)
+        for words in (["table", "small", "quality"], ["run", "small"]):
+            assert cli.main(["experiment", *words, "--preset", "smoke", "--results", str(tmp_path / "results")]) == 2
+            assert "all-0.json is damaged" in capsys.readouterr().err
+
+    def test_so_is_one_with_foreign_settings(self, study, tmp_path):
+        path = tmp_path / "all-0.json"
+        content = json.loads((study / "results/small/smoke/all-0.json").read_text())
+        path.write_text(json.dumps({**content, "settings": {**content["settings"], "colour": "red"}}))
+        with pytest.raises(ValueError, match=r"all-0\.json is damaged \(settings: .*colour"):
+            _ = Result(path).settings
+
+    def test_so_are_cut_pictures(self, study, tmp_path):
+        whole = (study / "results/small/smoke/all-0.npz").read_bytes()
+        (tmp_path / "all-0.pictures.npz").write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(ValueError, match=r"all-0\.pictures\.npz is damaged"):
+            _ = Result(tmp_path / "all-0.json").pictures
+
+    def test_a_summary_that_is_cut_off_is_made_again(self, study, tmp_path):
+        (study / "runs/experiments/small/smoke/all-1/summary.json").write_text("")
+        words = ["experiment", "run", "small", "--preset", "smoke", "--quiet", "--only", "all", "--seeds", "1"]
+        assert cli.main([*words, "--results", str(tmp_path)]) == 0
+        assert Result(tmp_path / "small/smoke/all-1.json").summary["complete"]
+
+    @pytest.mark.parametrize("action", ["table", "figure"])
+    def test_nor_is_it_shown(self, study, monkeypatch, capsys, action):
+        monkeypatch.setitem(EXPERIMENTS, "small", dataclasses.replace(SMALL, steps={"smoke": 61}))
+        assert cli.main(["experiment", action, "small", "--preset", "smoke"]) == 2
+        assert "all-0.json was made with another steps than small has now" in capsys.readouterr().err
+
+    def test_a_result_that_cannot_be_kept_fails_alone(self, study, tmp_path, monkeypatch, capsys):
+        def examine(model, plan, record):
+            if plan.settings.seed == 0:
+                raise RuntimeError("no answer")
+            return Findings({"seed": plan.settings.seed})
+
+        asked = dataclasses.replace(SMALL, conditions=(Condition("all", seeds=(0, 1)),), examine=examine)
+        monkeypatch.setitem(EXPERIMENTS, "small", asked)
+        words = ["experiment", "run", "small", "--preset", "smoke", "--quiet", "--results", str(tmp_path)]
+        assert cli.main(words) == 1
+        assert (
+            "all-0 failed: trained, but no result could be kept: RuntimeError('no answer')" in capsys.readouterr().err
+        )
+        assert [path.name for path in tmp_path.rglob("*.json")] == ["all-1.json"]
+        assert cli.main(["--traceback", *words]) == 1
+        assert "in examine" in capsys.readouterr().err
 
 
 class TestCommand:
@@ -255,6 +314,9 @@ class TestCompare:
     def test_a_row_less(self):
         assert compare(self.ROWS, self.ROWS[:1]) == "2 rows before, 1 now"
 
+    def test_a_field_that_said_nothing_is_gone(self):
+        assert "left = None before" in compare([{**self.ROWS[0], "left": None}, self.ROWS[1]], self.ROWS)
+
     def test_a_new_field(self):
         assert "extra = None before, 1 now" in compare(self.ROWS, [{**self.ROWS[0], "extra": 1}, self.ROWS[1]])
 
@@ -296,6 +358,14 @@ class TestTable1:
         short = EXPERIMENTS["ablation"]
         assert all(c.overrides == short.condition(c.name).overrides for c in longer.conditions)
         assert longer.steps["laptop"] == 2 * short.steps["laptop"]
+
+    def test_a_condition_without_scores_has_no_place(self, results, tmp_path):
+        path = tmp_path / "ablation/laptop/disentangled-SD-0.json"
+        for seed in (0, 1):
+            path.with_name(f"entangled-S-{seed}.json").write_text(
+                json.dumps({**json.loads(path.read_text()), "rows": []})
+            )
+        assert not any("entangled S" in row[2].split(" (") for row in ablation.ranking(results).rows)
 
     def test_labels(self, results):
         names = {row[:2] for row in ablation.table1(results).rows}

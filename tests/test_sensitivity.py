@@ -1,11 +1,13 @@
 """The study of sensitivity: which values are run, and its table read from hand-made runs."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
+from vase.config import preset as configuration
 from vase.experiments import EXPERIMENTS, results_of
-from vase.experiments.sensitivity import OWN, PAPER_RANGES, SENSITIVITY, sensitivity_table
+from vase.experiments.sensitivity import AS_WRITTEN, OWN, PAPER_RANGES, SENSITIVITY, sensitivity_table
 
 
 def _run(folder, condition, seed, lost, gaps):
@@ -54,13 +56,24 @@ def test_a_value_without_runs_is_empty(table):
 def test_every_value_of_every_knob_is_run_once_besides_the_preset(table):
     values = [(symbol, value) for symbol, (_, values, _) in PAPER_RANGES.items() for value in values]
     values += [(symbol, value) for symbol, (_, values) in OWN.items() for value in values]
-    assert len(SENSITIVITY.conditions) == len(values) + 1 == len(table)
+    assert len(SENSITIVITY.conditions) == len(values) + 1 + len(AS_WRITTEN) == len(table)
     assert EXPERIMENTS["sensitivity"] is SENSITIVITY
 
 
 def test_capacity_and_the_preset_have_seeds_to_tell_them_from_chance():
     several = {condition.name.partition("=")[0] for condition in SENSITIVITY.conditions if len(condition.seeds) == 3}
-    assert several == {"preset", "capacity.c_max", "capacity.objective"}
+    assert several == {"preset", "as-written", "as-written-but-its-objective", "capacity.c_max", "capacity.objective"}
+
+
+def test_as_written_is_the_papers_preset_but_for_network_and_lengths():
+    settings = SENSITIVITY.settings(SENSITIVITY.condition("as-written"), 0, "laptop")
+    ours = configuration("laptop", stage_steps=settings.steps).with_values(settings.overrides)
+    paper = configuration("paper")
+    lengths = {"ramp_steps", "burn_in", "tau"}
+    for part in ("capacity", "mask", "environments", "dreaming", "recruiting"):
+        theirs = asdict(getattr(paper, part))
+        differing = {name for name, value in asdict(getattr(ours, part)).items() if value != theirs[name]}
+        assert differing <= lengths
 
 
 @pytest.mark.parametrize("tau", [3, 500])

@@ -7,10 +7,13 @@ either the old state or the new one, whatever happens in between.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +66,15 @@ def write_arrays_atomic(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """`write_bytes_atomic` for named arrays, as one compressed file that `numpy.load` reads."""
     with replacing(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stub mistakes names for options
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """What `write_arrays_atomic` wrote; a damaged file is a ValueError."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or run it again.") from error
 
 
 def write_json_atomic(path: Path, value: Any) -> None:

@@ -24,6 +24,7 @@ from vase.runs import Event, RunDirectory, RunSettings, describe, grid, run_many
 from vase.runs.engines import BACKENDS
 from vase.runs.figures import write_run_figures
 from vase.runs.grid import read_seeds, read_vary, table
+from vase.runs.many import failures
 from vase.runs.settings import THREE_WORLDS
 from vase.streams import DataUnavailable
 from vase.streams.sources import NAMES, fetch, status
@@ -115,10 +116,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
             on_note=print,
         )
     print(f"\n{table(outcomes)}\n\nRuns: {arguments.out}. One of them: vase summary {cells[0].path}")
-    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    for outcome in failed:
-        said = outcome.trace if arguments.traceback and outcome.trace else outcome.error
-        print(f"vase: {outcome.cell.path} failed: {said}", file=sys.stderr)
+    failed = failures(outcomes, traces=arguments.traceback)
+    for line in failed:
+        print(line, file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -380,7 +380,7 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         """Dreams of past environments by the snapshot; without S, of the only environment."""
         count, size, crew = len(self._memory), self._c.dreaming.pool, self._crew
         if self._every_tau():  # no more than are drawn until the next snapshot
-            size = min(size, self._c.dreaming.tau * n * crew.size)
+            size = min(size, self._c.dreaming.tau * self._c.batch_size)
         alone = not self._c.environments.enabled
         if not self._c.dreaming.enabled or self._old is None or (count < 2 and not alone):
             return None

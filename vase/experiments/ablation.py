@@ -189,7 +189,10 @@ def _losses(results: Results) -> list[tuple[str, dict[str, Spread], int]]:
     runs = {c.name: results.of(c.name) for c in results.experiment.conditions}
     identity = {name: percent(change(found, "accuracy", CLASSES)) for name, found in runs.items() if found}
     position = {name: tenthousandths(change(found, "mse")) for name, found in runs.items() if found}
-    return [("ID change (%)", identity, -1), ("position change (1e-4)", position, 1)]
+    return [
+        (name, {condition: found for condition, found in losses.items() if found.values}, sign)
+        for name, losses, sign in (("ID change (%)", identity, -1), ("position change (1e-4)", position, 1))
+    ]
 
 
 def lead(ours: Spread, other: Spread, sign: int) -> str:

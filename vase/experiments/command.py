@@ -6,19 +6,24 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
+import traceback
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vase.config import preset
-from vase.experiments import EXPERIMENTS, Experiment, Job, Result, jobs_of, results_of
+from vase.experiments import EXPERIMENTS, Experiment, Job, Result, Results, jobs_of, results_of
 from vase.experiments.study import FOLDERS, public
 from vase.experiments.tables import FORMATS, render_all
 from vase.progress import sweep_watcher
 from vase.runs import Outcome, RunSettings, Status, run_many
 from vase.runs.engines import BACKENDS
 from vase.runs.grid import read_seeds
+from vase.runs.many import failures
 from vase.streams.sources import FACES_VARIABLE
 from vase.worlds3d import WORLDS
 
@@ -112,18 +117,23 @@ def missing(jobs: Sequence[Job]) -> list[Job]:
     for job in jobs:
         if not job.target.exists():
             found.append(job)
-        elif names := public(job.settings).differences(before := Result(job.target).settings):
-            raise ValueError(
-                f"{job.target} was made {_otherwise(job, names[0], before)}: delete it to run it again, or name "
-                "another folder with --results."
-            )
+        else:
+            _require_same(job.experiment, job.target, job.settings, Result(job.target).settings)
     return found
 
 
-def _otherwise(job: Job, name: str, before: RunSettings) -> str:
+def _require_same(experiment: Experiment, path: Path, now: RunSettings, before: RunSettings) -> None:
+    if names := public(now).differences(before):
+        raise ValueError(
+            f"{path} was made {_otherwise(experiment, names[0], before)}: delete it to run it again, or name another "
+            "folder with --results."
+        )
+
+
+def _otherwise(experiment: Experiment, name: str, before: RunSettings) -> str:
     """How a result differs from what is wanted now."""
     if name not in FOLDERS:
-        return f"with another {name} than {job.experiment.name} has now"
+        return f"with another {name} than {experiment.name} has now"
     hint = f" (or {FACES_VARIABLE} in the environment)" if name == "faces" else ""
     words = ("without", "with") if getattr(before, name) is None else ("with", "without")
     return f"{words[0]} --{name}{hint}, and now it is {words[1]}"
@@ -181,9 +191,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{experiment.name}: {len(jobs) - len(todo)} of {len(jobs)} runs are finished")
     outcomes = run_jobs(todo, arguments) if todo else []
-    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    for outcome in failed:
-        print(f"vase: {outcome.cell.path} failed: {outcome.error}", file=sys.stderr)
+    failed = failures(outcomes, traces=arguments.traceback)
+    for line in failed:
+        print(line, file=sys.stderr)
     if not failed:
         where = "".join(
             f" --{name} {value}"
@@ -202,13 +212,22 @@ def _check(arguments: argparse.Namespace) -> int:
     jobs = [every[name] for name in arguments.names]
     for job in missing(jobs):
         raise FileNotFoundError(f"{job.target} does not exist: there is nothing to compare with.")
+    for job in jobs:
+        if job.cell.state() == "done":
+            raise FileExistsError(
+                f"{job.cell.path} is a finished run: delete it, or name another folder with --runs, to train it again."
+            )
     with sweep_watcher(arguments.quiet) as watch:
         outcomes = run_many([job.cell for job in jobs], jobs=arguments.jobs, on_progress=watch, on_note=print)
     same = True
     for job, outcome in zip(jobs, outcomes, strict=True):
         found = outcome.error or compare(Result(job.target).rows, job.rows()) or compare_findings(job)
-        same = same and not found
-        print(f"{job.name}: {found or f'the same {len(job.rows()):,} rows, to the last digit'}")
+        if found:
+            same = False
+            print(f"{job.name}: {found} (the run is in {job.cell.path})")
+        else:
+            print(f"{job.name}: the same {len(job.rows()):,} rows, to the last digit")
+            shutil.rmtree(job.cell.path)
     return 0 if same else 1
 
 
@@ -220,7 +239,7 @@ def compare(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> 
     if not changed:
         return ""
     a, b = changed[0]
-    keys = [key for key in a if a[key] != b.get(key)] or [key for key in b if key not in a]
+    keys = [key for key in {**a, **b} if a.get(key, ...) != b.get(key, ...)]
     where = (
         f"first in a {a['kind']} row at step {a['step']:,}: {keys[0]} = {a.get(keys[0])} before, {b.get(keys[0])} now"
     )
@@ -238,16 +257,15 @@ def compare_findings(job: Job) -> str:
 
 
 def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome]:
-    """Train the runs and keep the result of each as soon as it is finished."""
-    kept: set[str] = set()
-    with sweep_watcher(arguments.quiet) as watch:
+    """Train the runs and keep the result of each as soon as it is finished; one that cannot be kept has failed."""
+    kept: dict[str, Future[None]] = {}
+    with ThreadPoolExecutor(1, "vase-keep") as keeper, sweep_watcher(arguments.quiet) as watch:
 
         def on_progress(statuses: list[Status]) -> None:
             watch(statuses)
             for job, status in zip(jobs, statuses, strict=True):
                 if status.state in ("done", "skipped") and job.name not in kept:
-                    job.keep()
-                    kept.add(job.name)
+                    kept[job.name] = keeper.submit(job.keep)
 
         outcomes = run_many(
             [job.cell for job in jobs],
@@ -257,10 +275,28 @@ def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome
             on_progress=on_progress,
             on_note=print,
         )
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        if outcome.state in ("done", "skipped") and job.name not in kept:
-            job.keep()
-    return outcomes
+    return [_kept(outcome, kept.get(job.name)) for job, outcome in zip(jobs, outcomes, strict=True)]
+
+
+def _kept(outcome: Outcome, keeping: Future[None] | None) -> Outcome:
+    """The outcome of a run, failed if its result could not be kept."""
+    error = keeping.exception() if keeping is not None else None
+    if error is None:
+        return outcome
+    trace = "".join(traceback.format_exception(error))
+    return replace(outcome, state="failed", error=f"trained, but no result could be kept: {error!r}", trace=trace)
+
+
+def _results(experiment: Experiment, arguments: argparse.Namespace) -> Results:
+    """The finished runs. One of other settings is an error, but any folder of pictures will do."""
+    results = results_of(experiment, arguments.preset, arguments.results)
+    for condition in experiment.conditions:
+        for run in results.of(condition.name):
+            before = run.settings
+            folders = {name: getattr(before, name) for name in FOLDERS}
+            now = experiment.settings(condition, before.seed, arguments.preset, **folders)
+            _require_same(experiment, run.path, now, before)
+    return results
 
 
 def _table(arguments: argparse.Namespace) -> None:
@@ -268,7 +304,7 @@ def _table(arguments: argparse.Namespace) -> None:
     names = arguments.tables or [next(iter(experiment.tables))]
     chosen = list(experiment.tables) if names == ["all"] else names
     _require(chosen, experiment.tables, f"{experiment.name} has no table")
-    results = results_of(experiment, arguments.preset, arguments.results)
+    results = _results(experiment, arguments)
     tables = [experiment.tables[name](results) for name in chosen]
     print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
 
@@ -279,7 +315,7 @@ def _figure(arguments: argparse.Namespace) -> None:
     experiment = _experiment(arguments)
     chosen = arguments.figures or list(experiment.figures)
     _require(chosen, experiment.figures, f"{experiment.name} has no figure")
-    results = results_of(experiment, arguments.preset, arguments.results)
+    results = _results(experiment, arguments)
     for name in chosen:
         print(save(experiment.figures[name](results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
 

@@ -21,7 +21,7 @@ import numpy as np
 from vase import checkpoint
 from vase.report.album import Album
 from vase.report.record import Record
-from vase.runs import Cell, RunDirectory, RunSettings
+from vase.runs import Cell, RunDirectory, RunSettings, summary
 from vase.runs.figures import album_of, open_run
 from vase.runs.process import threads
 
@@ -175,17 +175,17 @@ class Job:
         pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
         if pictures and shown:
             checkpoint.write_arrays_atomic(self.target.with_suffix(".pictures.npz"), pictures)
-        summary = json.loads((directory.path / "summary.json").read_bytes())
+        about = summary(directory.path)
         config = directory.read_config()
         config["settings"] = public(RunSettings.from_dict(config["settings"])).to_dict()
-        for told in (config, summary):
+        for told in (config, about):
             told["sources"] = {world: without_path(source) for world, source in told["sources"].items()}
         head = {
             "command": self.command(),
             **config,
-            "seconds": summary.pop("seconds"),
-            "steps_per_second": summary.pop("steps_per_second"),
-            "summary": summary,
+            "seconds": about.pop("seconds"),
+            "steps_per_second": about.pop("steps_per_second"),
+            "summary": about,
             **({} if found is None else {"findings": found.numbers}),
         }
         lines = ",\n  ".join(json.dumps(row) for row in self.rows())
@@ -218,14 +218,26 @@ class Result:
     def content(self) -> dict[str, Any]:
         """The file."""
         try:
-            return dict(json.loads(self.path.read_bytes()))
+            found = json.loads(self.path.read_bytes())
         except ValueError as error:
-            raise ValueError(f"{self.path} is damaged ({error}); restore it, or delete it and run it again.") from error
+            raise self._damaged(error) from error
+        if not isinstance(found, dict):
+            raise self._damaged("not an object")
+        if "rows" not in found:
+            raise self._damaged("no rows")
+        return found
+
+    def _damaged(self, why: object) -> ValueError:
+        return ValueError(f"{self.path} is damaged ({why}); restore it, or delete it and run it again.")
 
     @property
     def settings(self) -> RunSettings:
         """What was run."""
-        return RunSettings.from_dict(self.content["settings"])
+        content = self.content
+        try:
+            return RunSettings.from_dict(content["settings"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(f"settings: {error}") from error
 
     @property
     def seed(self) -> int:
@@ -266,8 +278,7 @@ class Result:
                 f"{path} does not exist: restore it from a clone of the repository, or delete {self.path.name} beside "
                 "it and run that condition again with: vase experiment run"
             )
-        with np.load(path) as file:
-            return dict(file)
+        return checkpoint.read_arrays(path)
 
     @cached_property
     def album(self) -> Album:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -121,16 +118,10 @@ class Album:
                 f"from a clone of the repository, or delete {path.with_suffix('.json').name} beside it and run that "
                 "condition again with: vase experiment run"
             )
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-                parts = {field.name: file[field.name] for field in fields(cls)}
-            return cls(**{**parts, "worlds": tuple(parts["worlds"].tolist())})
-        except _DAMAGE as error:
-            raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or run it again.") from error
-
-
-_DAMAGE = (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error, RuntimeError)
-"""What reading a broken or foreign file may raise."""
+        parts: dict[str, Any] = checkpoint.read_arrays(path)
+        if missing := [field.name for field in fields(cls) if field.name not in parts]:
+            raise ValueError(f"{path} is damaged (no {missing[0]}); restore it from a copy, or run it again.")
+        return cls(**{**parts, "worlds": tuple(parts["worlds"].tolist())})
 
 
 def make_album(model: VASE, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]) -> Album:

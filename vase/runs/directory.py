@@ -136,10 +136,7 @@ class RunDirectory:
     def pictures(self) -> dict[str, np.ndarray]:
         """What `keep_pictures` kept, by name; nothing in most runs."""
         path = self.path / "pictures.npz"
-        if not path.exists():
-            return {}
-        with np.load(path) as file:
-            return dict(file)
+        return checkpoint.read_arrays(path) if path.exists() else {}
 
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
         """Add pictures to those that the run has, or replace them."""

@@ -19,6 +19,7 @@ from vase.runs.directory import RunDirectory
 from vase.runs.engines import Backend, check, engine
 from vase.runs.process import interruptible
 from vase.runs.settings import RunSettings, make_plan
+from vase.runs.summary import summary
 from vase.runs.worker import GO, report, work
 
 POLL_SECONDS = 0.5
@@ -136,7 +137,7 @@ def run_many(
         if number in todo:
             sweep.totals[number] = lengths[todo.index(number)]
         else:
-            sweep.outcomes[number] = Outcome(cell, "skipped", _summary(cell))
+            sweep.outcomes[number] = Outcome(cell, "skipped", summary(cell.path))
     if todo:
         sweep.run(todo, backend, address)
     sweep.tell()
@@ -152,6 +153,13 @@ def _refuse_twins(cells: Sequence[Cell]) -> None:
         if (place := os.path.abspath(cell.path)) in seen:
             raise ValueError(f"{cell.path}: two runs have this directory; give each its own.")
         seen.add(place)
+
+
+def failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> list[str]:
+    """A line for each run that failed, with the traceback of its process if asked for."""
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    said = [(one.trace if traces and one.trace else one.error) for one in failed]
+    return [f"vase: {one.cell.path} failed: {text}" for one, text in zip(failed, said, strict=True)]
 
 
 def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> list[int]:
@@ -178,10 +186,6 @@ def _absolute(cell: Cell) -> Cell:
     """What a worker with another working directory can use."""
     data = None if cell.settings.data is None else os.path.abspath(cell.settings.data)
     return Cell(Path(os.path.abspath(cell.path)), replace(cell.settings, threads=1, data=data))
-
-
-def _summary(cell: Cell) -> dict[str, Any]:
-    return dict(json.loads((cell.path / "summary.json").read_bytes()))
 
 
 @dataclass
@@ -260,7 +264,7 @@ class _Sweep:
             cell, said = self.cells[number], report(self.folder, number)
             state = said.get("state") if said.get("state") in ENDED else otherwise
             if state == "done":
-                self.outcomes[number] = Outcome(cell, "done", _summary(cell))
+                self.outcomes[number] = Outcome(cell, "done", summary(cell.path))
             elif state is not None:
                 self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
 
