@@ -193,8 +193,8 @@ def test_figure2_shows_both_models_with_their_numbers(three: Results) -> None:
     words = assert_readable(figure)
     assert len(figure.axes) == 2 + 2 * 4
     for part in (
-        "VASE (SDA): every latent",
-        "CCI-VAE (–): every latent",
+        "VASE (SDA): latents in use",
+        "CCI-VAE (–): latents in use",
         "VASE (SDA): 2 seeds, mean ± standard deviation",
     ):
         assert part in words

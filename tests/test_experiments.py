@@ -13,7 +13,7 @@ from vase.experiments import EXPERIMENTS, Condition, Experiment, Result, Results
 from vase.experiments.analysis import change, detection, disentanglement, measure_of, quality, sharing
 from vase.experiments.command import compare, missing
 from vase.experiments.study import Findings
-from vase.experiments.tables import Spread, Table
+from vase.experiments.tables import Reported, Spread, Table
 from vase.runs import RunSettings
 
 STREAM = "digits:28,glyphs:16,digits:28"
@@ -158,7 +158,8 @@ class TestRun:
 
     @pytest.mark.parametrize("action", ["table", "figure"])
     def test_nor_is_it_shown(self, study, monkeypatch, capsys, action):
-        monkeypatch.setitem(EXPERIMENTS, "small", dataclasses.replace(SMALL, steps={"smoke": 61}))
+        other = dataclasses.replace(SMALL, steps={"smoke": 61}, figures={"one": lambda results: None})
+        monkeypatch.setitem(EXPERIMENTS, "small", other)
         assert cli.main(["experiment", action, "small", "--preset", "smoke"]) == 2
         assert "all-0.json was made with another steps than small has now" in capsys.readouterr().err
 
@@ -210,7 +211,8 @@ class TestCommand:
         [
             (["table", "nothing"], "no experiment 'nothing'; there are ablation, "),
             (["table", "small", "tab"], "small has no table 'tab'; it has counts, detection"),
-            (["figure", "small", "fig"], "small has no figure 'fig'; it has none"),
+            (["figure", "small", "fig"], "small has no figures; its tables: counts, detection"),
+            (["figure", "ablation", "fig"], "ablation has no figure 'fig'; it has figure2"),
             (["table", "small", "--preset", "paper"], "holds no result: stand in a clone"),
             (["run", "small", "--only", "some"], "small has no condition 'some'; it has all, none"),
             (["run", "small", "--seeds", "x"], "--seeds x: write whole numbers"),
@@ -336,11 +338,11 @@ class TestTable1:
         assert row[2] == 2
         highest, paper, changed, *_ = row[3:]
         assert highest.values == pytest.approx((70.0, 75.0))
-        assert paper == "88.6 ± 0.4"
+        assert paper == Reported("88.6 ± 0.4")
         assert changed.values == pytest.approx((-5.0, 0.0))
         assert row[7].values == pytest.approx((4.0, 2.0))
         assert row[9].values == pytest.approx((2.0, 0.0))
-        assert (row[8], row[10]) == ("3.2 ± 0.03", "3.0 ± 0.2")
+        assert (str(row[8]), str(row[10])) == ("3.2 ± 0.03", "3.0 ± 0.2")
 
     def test_all_sixteen_rows_also_those_without_runs(self, results):
         rows = ablation.table1(results).rows
@@ -376,7 +378,7 @@ class TestTable1:
         rows = [row for row in ablation.ranking(results).rows if row[0] == "ID change (%)"]
         assert [row[2] for row in rows] == ["disentangled SDA (VASE)", "disentangled SD"]
         # changes −5, 0 and −20, −25: means 20 apart, errors 2.5 and 2.5
-        assert rows[1][-1] == f"{20 / math.hypot(2.5, 2.5):.1f}"
+        assert rows[1][-1] == pytest.approx(20 / math.hypot(2.5, 2.5))
 
     def test_a_condition_that_forgets_less_is_not_behind(self, tmp_path):
         folder = tmp_path / "ablation" / "laptop"
@@ -387,12 +389,24 @@ class TestTable1:
         rows = [row for row in ablation.ranking(results).rows if row[0] == "ID change (%)"]
         # changes −10, −15 and 0, −5: 10 apart, errors 2.5 and 2.5
         assert [(row[2], row[-1]) for row in rows] == [
-            ("entangled SDA", f"−{10 / math.hypot(2.5, 2.5):.1f}"),
+            ("entangled SDA", pytest.approx(-10 / math.hypot(2.5, 2.5))),
             ("disentangled SDA (VASE)", "–"),
         ]
-        (twin,) = [row for row in ablation.twins(results).rows if row[0] == "ID change (%)"]
-        assert twin[1] == "SDA"
-        assert twin[-1] == f"−{10 / math.hypot(2.5, 2.5):.1f}"
+
+    def test_twins_are_compared_seed_by_seed(self, tmp_path):
+        folder = tmp_path / "ablation" / "laptop"
+        for seed, ours, theirs in ((0, 0.6, 0.7), (1, 0.5, 0.8), (2, 0.1, None)):
+            _hand_made(folder, "disentangled-SDA", seed, (0.8, ours, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+            if theirs is not None:
+                _hand_made(folder, "entangled-SDA", seed, (0.8, theirs, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
+        table = ablation.twins(results_of(EXPERIMENTS["ablation"], "laptop", tmp_path))
+        (twin,) = [row for row in table.rows if row[0] == "ID change (%)"]
+        # over two worlds: −10 and −15 against −5 and 0; seed 2 has no twin
+        assert twin[1:3] == ("SDA", 2)
+        assert [entry.values for entry in twin[3:6]] == [
+            pytest.approx((-10, -15)), pytest.approx((-5, 0)), pytest.approx((-5, -15)),
+        ]  # fmt: skip
+        assert twin[6] == pytest.approx(-10 / 5)
 
     def test_position_is_ranked_the_other_way_round(self, results):
         errors = [row for row in ablation.ranking(results).rows if row[0].startswith("position")]

@@ -23,6 +23,7 @@ from vase.experiments.homologies_score import (
     with_headings,
 )
 from vase.experiments.study import Results
+from vase.experiments.tables import words
 from vase.report.record import Record
 from vase.runs import RunDirectory
 from vase.runs.figures import open_run
@@ -246,7 +247,7 @@ def results(tmp_path):
 class TestTables:
     def test_homology_by_hand(self, results):
         table = h.homology(results)
-        rows = {row[:2]: [str(entry) for entry in row[2:]] for row in table.rows}
+        rows = {row[:2]: [words(entry) for entry in row[2:]] for row in table.rows}
         # Both have a standard error of 0.1/√3: 0.5 / √(2 · 0.01 / 3) = 6.12.
         expected = ["3, 3", "0.80 ± 0.00", "0.80 ± 0.10", "0.70 ± 0.00", "0.30 ± 0.10", "+0.50", "6.1"]
         assert rows["ridge", "horizon"] == expected
@@ -260,7 +261,7 @@ class TestTables:
         for seed in range(3):
             write(results.folder, h.OURS, seed, found({"horizon": one([0.9, 0.7], 0.1 * seed)}))
         row = next(row for row in h.homology(results).rows if row[1] == "horizon")
-        assert row[-2:] == ("−0.20", "−2.4")
+        assert [words(entry) for entry in row[-2:]] == ["−0.20", "−2.4"]
 
     def test_twins_by_hand(self, results):
         rows = [[str(entry) for entry in row] for row in h.twins(results).rows]

@@ -15,7 +15,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 from vase.cli import main
@@ -23,6 +25,7 @@ from vase.progress import Pace, SweepDisplay, SweepLines
 from vase.runs import Cell, Event, Outcome, RunSettings, Status, grid, run_many, train
 from vase.runs.engines import engine
 from vase.runs.grid import read_seeds, read_vary, table
+from vase.runs.many import _absolute
 from vase.runs.worker import GO, Reporter, report, work
 
 SMALL = RunSettings.of("smoke", stream="digits*8", batch_size=4, checkpoint_every=4, device="cpu", probes="none")
@@ -212,6 +215,28 @@ def test_another_run_in_the_place_of_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"steps = 100, but .*seed1 was started with steps = 50"):
         run_many(cells)
     assert not cells[0].path.exists()
+
+
+def test_a_worker_elsewhere_finds_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        path = tmp_path / "mine" / f"{number}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(np.full((8, 8), 40 * number, np.uint8)).save(path)
+    named = {"data": "idx", "faces": "people", "frames": "./rooms"}
+    cell = Cell(Path("out"), replace(SMALL, stream="folder:mine*4, digits*4", **named))
+    sent = _absolute(cell)
+    assert sent.path == tmp_path / "out"
+    assert sent.settings.stream == f"folder:{tmp_path}/mine*4, digits*4"
+    folders = sent.settings.data, sent.settings.faces, sent.settings.frames
+    assert folders == (f"{tmp_path}/idx", f"{tmp_path}/people", f"{tmp_path}/rooms")
+    assert cell.state() == "new"
+    (tmp_path / "elsewhere").mkdir()
+    with monkeypatch.context() as patched:
+        patched.chdir(tmp_path / "elsewhere")
+        train(sent.path, sent.settings)
+    assert cell.state() == "done", "though it names the folders otherwise"
+    with pytest.raises(ValueError, match=r"faces = 'others', but out was started with faces = '/.*/people'"):
+        replace(cell, settings=replace(cell.settings, faces="others")).state()
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="finds the process through /proc/locks")

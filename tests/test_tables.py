@@ -3,9 +3,12 @@
 import csv
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from vase.experiments import EXPERIMENTS, results_of
 from vase.experiments.tables import FORMATS, Spread, Table, spread
 
 TABLE = Table(
@@ -14,6 +17,7 @@ TABLE = Table(
     (("SDA", Spread((-1.0, -3.0)), "−5.4 ± 0.3", Spread((2.5,))), ("a_b & c", Spread(()), "–", 3)),
     ("Preset laptop.",),
 )
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 class TestSpread:
@@ -73,6 +77,28 @@ class TestTable:
         assert r"ID change (\%)" in text
         assert text.count("{tabular}") == 2
 
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("a^b ~ c", r"a\textasciicircum{}b \textasciitilde{} c"),
+            ("q(s|x) < 1 > 0", r"q(s\textbar{}x) \textless{} 1 \textgreater{} 0"),
+            (r"a\b {c} $5 #1", r"a\textbackslash{}b \{c\} \$5 \#1"),
+            ("σ ⊙ μ ≈ Ω", r"$\sigma$ $\odot$ $\mu$ $\approx$ $\Omega$"),
+            ("R² of 10⁻⁴ and z₁₀", "R$^{2}$ of 10$^{-4}$ and z$_{10}$"),
+            ("MSE (1e-4), not 21e-4", "MSE ($10^{-4}$), not 21e-4"),
+            ("`environments.log_odds` with --faces", r"\texttt{environments.log\_odds} with -{}-faces"),
+            ("Poincaré", "Poincaré"),
+            ("done ✓", "done U+2713"),
+        ],
+    )
+    def test_latex_of_a_note(self, text, expected):
+        note = Table("t", ("a",), (), (text,)).render("latex").splitlines()[-2]
+        assert note == rf"\caption{{t. {expected}}}"
+
+    def test_a_row_of_latex_is_no_argument_of_the_one_before(self):
+        text = Table("t", ("a",), (("[0.1]",), ("*",))).render("latex")
+        assert "{[}0.1] \\\\\n{*} \\\\\n" in text
+
     def test_an_unknown_format_is_refused(self):
         with pytest.raises(ValueError, match="must be one of text, json, csv, markdown, latex"):
             TABLE.render("html")
@@ -86,3 +112,24 @@ class TestTable:
         twins = Table("t", ("max", "paper", "min", "paper"), (("1", "2", "3", "4"),))
         text = twins.render(form)
         assert all(number in text for number in "1234")
+
+
+def refused(latex: str) -> set[str]:
+    """Signs of a LaTeX text that pdflatex has no use for where they stand."""
+    foreign = {sign for sign in latex if not sign.isascii() and sign not in "äöüßéèêëïçñ"}
+    words = re.sub(r"\\\\|\\[%_&#${}]|\\[a-z]+", "", latex)
+    words = re.sub(r"\$[^$]*\$", "", words)
+    return foreign | set(re.findall(r"[\\$^~#%_<>|]", words))
+
+
+def test_what_pdflatex_refuses_is_found():
+    assert refused(r"R$^{2}$ of a\_b \& \textbar{} é \\") == set()
+    assert refused(r"a^b ~ σ_i |x| \$ $\pm$ $2 5% ⊙") == set("^~σ_|$%⊙")
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if (RESULTS / name / "laptop").is_dir()])
+def test_latex_of_every_table_with_results(name):
+    results = results_of(EXPERIMENTS[name], "laptop", RESULTS)
+    texts = {table: make(results).render("latex") for table, make in EXPERIMENTS[name].tables.items()}
+    assert {table: refused(text) for table, text in texts.items() if refused(text)} == {}
+    assert all(text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}") for text in texts.values())

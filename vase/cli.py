@@ -26,8 +26,9 @@ from vase.runs.figures import write_run_figures
 from vase.runs.grid import read_seeds, read_vary, table
 from vase.runs.many import failures
 from vase.runs.settings import THREE_WORLDS
+from vase.runs.sources import whole_path
 from vase.streams import DataUnavailable
-from vase.streams.sources import NAMES, fetch, status
+from vase.streams.sources import FACES_VARIABLE, NAMES, fetch, status
 from vase.worlds3d import WORLDS
 
 USER_ERRORS = (ValueError, TypeError, OSError, DataUnavailable, FloatingPointError, ModuleNotFoundError)
@@ -137,6 +138,10 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     names = (field.name for field in dataclasses.fields(RunSettings))
     given: dict[str, Any] = {name: getattr(arguments, name, None) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
+    starting, faces = not getattr(arguments, "resume", False), os.environ.get(FACES_VARIABLE)
+    if starting and faces and "faces" in experiment.pictured(given.get("stream", "")):
+        given.setdefault("faces", faces)
+    given |= {name: whole_path(given[name]) for name in ("data", "faces", "frames") if given.get(name)}
     if arguments.set:
         given["overrides"] = dict(_assignment(text) for text in arguments.set)
     return given
@@ -291,7 +296,11 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-every", type=int, metavar="N", help="steps between two checkpoints (default: laptop 500)"
     )
     parser.add_argument("--canvas", type=int, help="side of the images in pixels (default: 32; paper 64)")
-    parser.add_argument("--faces", metavar="DIR", help="pictures for the world faces, e.g. CelebA's (default: ORL's)")
+    parser.add_argument(
+        "--faces",
+        metavar="DIR",
+        help=f"pictures for the world faces, e.g. CelebA's (default: {FACES_VARIABLE} or the ORL faces)",
+    )
     parser.add_argument(
         "--frames", metavar="DIR", help="folder with frames of outdoors and indoors (default: they are rendered)"
     )

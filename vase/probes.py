@@ -394,6 +394,11 @@ def maximum(
     return PerWorld(best)
 
 
+def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
+    """The last score of each world."""
+    return PerWorld({world: max(points)[1] for world, points in _series(rows, metric, worlds).items()})
+
+
 def forgetting(
     rows: Iterable[Row],
     stages: Sequence[tuple[str, int]],

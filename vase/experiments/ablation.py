@@ -11,6 +11,7 @@ from vase.experiments.analysis import (
     OFF,
     SWITCHES,
     ablations,
+    axes,
     best,
     change,
     detection,
@@ -24,7 +25,8 @@ from vase.experiments.analysis import (
     tenthousandths,
 )
 from vase.experiments.study import FIVE_SEEDS, THREE_SEEDS, Experiment, Result, Results
-from vase.experiments.tables import Entry, Spread, Table, spread
+from vase.experiments.tables import Entry, Reported, Spread, Table, spread
+from vase.probes import Metric
 
 OURS = "disentangled-SDA"
 CLASSES = ("moving-fashion", "mnist")
@@ -85,7 +87,7 @@ def table1(results: Results, chosen: Container[str] | None = None) -> Table:
                 tenthousandths(best(runs, "mse")),
                 tenthousandths(change(runs, "mse")),
             )
-            pairs = [entry for pair in zip(ours, paper[letters], strict=True) for entry in pair]
+            pairs = [entry for pair in zip(ours, map(Reported, paper[letters]), strict=True) for entry in pair]
             rows.append((half, readable(f"{half}-{letters}"), len(runs), *pairs))
     measured = ("ID max (%)", "ID change (%)", "position min (1e-4)", "position change (1e-4)")
     columns = tuple(name for column in measured for name in (column, "paper"))
@@ -95,7 +97,7 @@ def table1(results: Results, chosen: Container[str] | None = None) -> Table:
         note(results),
     )
     return Table(
-        "Ablation, moving Fashion → MNIST → moving MNIST", ("", "condition", "seeds", *columns), tuple(rows), notes
+        "Ablation, moving Fashion → MNIST → moving MNIST", ("half", "condition", "seeds", *columns), tuple(rows), notes
     )
 
 
@@ -155,11 +157,12 @@ def ranking(results: Results) -> Table:
     """How far the unablated, disentangled learner is ahead of the next conditions, in standard errors."""
     rows: list[tuple[Entry, ...]] = []
     for name, losses, sign in _losses(results):
-        order = sorted(losses, key=lambda c: sign * (losses[c].mean or 0.0))
+        spreads = {condition: spread(list(found.values())) for condition, found in losses.items()}
+        order = sorted(spreads, key=lambda c: sign * (spreads[c].mean or 0.0))
         shown = [c for place, c in enumerate(order) if place < 5 or c == OURS]
         for known in shown:
-            behind = lead(losses[OURS], losses[known], sign) if OURS in losses and known != OURS else "–"
-            rows.append((name, order.index(known) + 1, label(known), len(losses[known].values), losses[known], behind))
+            behind = lead(spreads[OURS], spreads[known], sign) if OURS in spreads and known != OURS else "–"
+            rows.append((name, order.index(known) + 1, label(known), len(losses[known]), spreads[known], behind))
     notes = (
         "behind: how much worse than disentangled SDA, in standard errors of the difference of the two means; "
         "negative: better.",
@@ -170,37 +173,54 @@ def ranking(results: Results) -> Table:
 
 
 def twins(results: Results) -> Table:
-    """Entangled learners against their disentangled twins."""
+    """Entangled learners against their disentangled twins of the same seeds."""
     rows: list[tuple[Entry, ...]] = []
     for name, losses, sign in _losses(results):
         for letters in LETTERS:
-            first, second = (losses.get(f"{half}-{letters}") for half in PAPER)
-            if first is not None and second is not None:
-                rows.append((name, letters.replace("none", "–"), first, second, lead(first, second, sign)))
+            first, second = (losses.get(f"{half}-{letters}", {}) for half in PAPER)
+            if common := [seed for seed in first if seed in second]:
+                pair = (spread([found[seed] for seed in common]) for found in (first, second))
+                more = spread([sign * (second[seed] - first[seed]) for seed in common])
+                rows.append((name, letters.replace("none", "–"), len(common), *pair, more, errors(more)))
     notes = (
-        "more: how much more the entangled one forgets, in standard errors of the difference; negative: less.",
+        "more: how much more the entangled one forgets than the disentangled one of the same seed, and that in "
+        "standard errors of its mean; negative: less.",
         note(results),
     )
-    return Table("Ablation: entangled twins", ("measure", "condition", *PAPER, "more"), tuple(rows), notes)
+    columns = ("measure", "condition", "seeds", *PAPER, "more", "standard errors")
+    return Table("Ablation: entangled twins", columns, tuple(rows), notes)
 
 
-def _losses(results: Results) -> list[tuple[str, dict[str, Spread], int]]:
-    """(measure, condition -> changes, sign): a positive sign if more is worse."""
-    runs = {c.name: results.of(c.name) for c in results.experiment.conditions}
-    identity = {name: percent(change(found, "accuracy", CLASSES)) for name, found in runs.items() if found}
-    position = {name: tenthousandths(change(found, "mse")) for name, found in runs.items() if found}
-    return [
-        (name, {condition: found for condition, found in losses.items() if found.values}, sign)
-        for name, losses, sign in (("ID change (%)", identity, -1), ("position change (1e-4)", position, 1))
-    ]
+def _losses(results: Results) -> list[tuple[str, dict[str, dict[int, float]], int]]:
+    """(measure, condition -> seed -> change, sign): a positive sign if more is worse."""
+    found: list[tuple[str, dict[str, dict[int, float]], int]] = []
+    for name, metric, worlds, scale, sign in _MEASURED:
+        losses = {}
+        for condition in results.experiment.conditions:
+            runs = results.of(condition.name)
+            changes = zip(runs, change(runs, metric, worlds), strict=True)
+            losses[condition.name] = {run.seed: scale * value for run, value in changes if value is not None}
+        found.append((name, {condition: by_seed for condition, by_seed in losses.items() if by_seed}, sign))
+    return found
 
 
-def lead(ours: Spread, other: Spread, sign: int) -> str:
+_MEASURED: tuple[tuple[str, Metric, tuple[str, ...] | None, float, int], ...] = (
+    ("ID change (%)", "accuracy", CLASSES, 1e2, -1),
+    ("position change (1e-4)", "mse", None, 1e4, 1),
+)
+
+
+def errors(found: Spread) -> float | str:
+    """A mean in its own standard errors."""
+    return found.mean / found.error if found.mean is not None and found.error else "?"
+
+
+def lead(ours: Spread, other: Spread, sign: int) -> float | str:
     """How much worse the other one is, in standard errors of the difference of the means."""
     if other.mean is None or ours.mean is None or other.error is None or ours.error is None:
         return "?"
     error = (other.error**2 + ours.error**2) ** 0.5
-    return f"{sign * (other.mean - ours.mean) / error:.1f}".replace("-", "−") if error else "?"
+    return sign * (other.mean - ours.mean) / error if error else "?"
 
 
 ABLATION = Experiment(
@@ -219,6 +239,7 @@ ABLATION = Experiment(
         "twins": twins,
         "detection": detection,
         "latents": latents,
+        "axes": lambda results: axes(results.shown()),
         "disentanglement": disentanglement,
         "quality": quality,
         "sharing": sharing,

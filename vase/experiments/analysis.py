@@ -10,7 +10,7 @@ from typing import Any
 from vase.experiments.study import Condition, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.measures import alignment
-from vase.probes import Metric, forgetting, maximum
+from vase.probes import Metric, final, forgetting, maximum
 from vase.report.record import title
 
 ON, OFF = "yes", "no"
@@ -67,6 +67,11 @@ def change(runs: list[Result], metric: Metric, worlds: Iterable[str] | None = No
     return [_number(forgetting(r.rows, r.record.stages, metric, worlds).mean) for r in runs]
 
 
+def last(runs: list[Result], metric: Metric, worlds: Iterable[str] | None = None) -> list[float | None]:
+    """Per seed: the score of each world at the end of the stream, averaged over worlds."""
+    return [_number(final(r.rows, metric, worlds).mean) for r in runs]
+
+
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -109,8 +114,10 @@ def forgetting_table(results: Results) -> Table:
                     len(runs),
                     percent(best(runs, "accuracy", chosen)),
                     percent(change(runs, "accuracy", chosen)),
+                    percent(last(runs, "accuracy", chosen)),
                     tenthousandths(best(runs, "mse", chosen)),
                     tenthousandths(change(runs, "mse", chosen)),
+                    tenthousandths(last(runs, "mse", chosen)),
                 )
             )
     columns = (
@@ -119,10 +126,16 @@ def forgetting_table(results: Results) -> Table:
         "seeds",
         "ID max (%)",
         "ID change (%)",
+        "ID end (%)",
         "position min (1e-4)",
         "position change (1e-4)",
+        "position end (1e-4)",
     )
-    notes = ("The last world has no change.", note(results))
+    notes = (
+        "max, min: best while the world is trained on. change: worst afterwards less best; the last world has none. "
+        "end: the score at the end of the stream, which can be better than the best, because probes go on learning.",
+        note(results),
+    )
     return Table(f"{results.experiment.name}: learnt and forgotten", columns, tuple(rows), notes)
 
 
@@ -286,3 +299,25 @@ def sharing(results: Results) -> Table:
     )
     columns = ("condition", "worlds", "factor", "information", "same latent", "cosine")
     return Table(f"{results.experiment.name}: latents shared between worlds", columns, tuple(rows), notes)
+
+
+def axes(results: Results) -> Table:
+    """How well one latent tells x and another y in the worlds that move, when their stages end."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition in results.experiment.conditions:
+        runs = results.of(condition.name)
+        for world in runs[0].record.worlds if runs else ():
+            places = [row["position"] for run in runs for row in run.of("stage") if "position" in row]
+            places = [place for place in places if place["world"] == world]
+            told = [[abs(place[axis]["correlation"]) for place in places] for axis in "xy"]
+            if places:
+                numbers = (spread(values, digits=2) for column in told for values in (column, column[:1]))
+                rows.append((label(condition.name), title(world), len(places), *numbers))
+    notes = (
+        "Size of the correlation between the place of the object and the latent that goes with it most closely, over "
+        "all seeds, and in the first seed, which the figures show. 1: the latent is the axis; 0.7 for both: the "
+        "two are turned by 45 degrees.",
+        note(results),
+    )
+    columns = ("condition", "world", "seeds", "|r| of x", "first seed", "|r| of y", "first seed")
+    return Table(f"{results.experiment.name}: latents of the place", columns, tuple(rows), notes)

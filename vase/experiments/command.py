@@ -61,12 +61,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     printer.add_argument("--format", choices=FORMATS, default="text", help="(default: %(default)s)")
     painter = _action(actions, "figure", _figure, "Draw figures from the finished runs.")
     _name(painter)
-    painter.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all)")
+    painter.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all of them)")
     painter.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
 
 
+_EXAMPLES = {"list": "", "check": " ablation disentangled-SDA-3 entangled-S-0"}
+
+
 def _action(actions: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
-    example = f"vase experiment {name}" + ("" if name == "list" else " ablation")
+    example = f"vase experiment {name}{_EXAMPLES.get(name, ' ablation')}"
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=text[0].lower() + text[1:].rstrip("."), description=text, epilog=f"example: {example}"
     )
@@ -313,7 +316,9 @@ def _figure(arguments: argparse.Namespace) -> None:
     from vase.report import save  # here, because it takes matplotlib half a second to wake up
 
     experiment = _experiment(arguments)
-    chosen = arguments.figures or list(experiment.figures)
+    chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures
+    if not experiment.figures:
+        raise ValueError(f"{experiment.name} has no figures; its tables: {', '.join(experiment.tables)}.")
     _require(chosen, experiment.figures, f"{experiment.name} has no figure")
     results = _results(experiment, arguments)
     for name in chosen:

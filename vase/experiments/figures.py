@@ -112,7 +112,7 @@ def _draw_latents(axis: Axes, run: Result, latents: Sequence[int], name: str) ->
         axis.annotate(block.heading, (left, 0), (0, 3), textcoords="offset points", va="bottom", fontsize=8.5)
     axis.text(lefts[0], 0.35 * height, "stage", va="bottom", fontsize=7)
     axis.text(lefts[len(stages)] + 2.2 * width, 0.5 * height, "and its reconstruction", va="center", fontsize=7)
-    axis.set_title(f"{name}: every latent from −{SPAN:g} to {SPAN:g} at the end of training", pad=20)
+    axis.set_title(f"{name}: latents in use, from −{SPAN:g} to {SPAN:g} at the end of training", pad=20)
     axis.set_anchor("NW")
 
 
@@ -162,7 +162,7 @@ def traversals(results: Results, condition: str) -> Figure:
     """Large traversals of one condition, seeded by every world."""
     run = results.first(condition)
     album = run.album
-    name = f"{heading(condition)}: every latent from −{SPAN:g} to {SPAN:g} at the end of training"
+    name = f"{heading(condition)}: latents in use, from −{SPAN:g} to {SPAN:g} at the end of training"
     return traversal_page(album.blocks(album.order()), span=SPAN, column=3.6, title=name, names=meanings(run))
 
 

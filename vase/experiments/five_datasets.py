@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vase.experiments import figures
-from vase.experiments.analysis import ENTANGLED, detection, disentanglement, forgetting_table, quality, sharing
+from vase.experiments.analysis import ENTANGLED, axes, detection, disentanglement, forgetting_table, quality, sharing
 from vase.experiments.study import Condition, Experiment
 
 FIVE_DATASETS = Experiment(
@@ -19,6 +19,7 @@ FIVE_DATASETS = Experiment(
     tables={
         "forgetting": forgetting_table,
         "detection": detection,
+        "axes": axes,
         "disentanglement": disentanglement,
         "quality": quality,
         "sharing": sharing,

@@ -14,8 +14,8 @@ from vase.experiments.tables import Entry, Table, spread
 
 BASE = "preset"
 ONE_SEED = (0,)
-CAPACITY = ("capacity.c_max", "capacity.objective")
-"""What should make a code disentangled: with the preset, run over three seeds to tell its effect from chance."""
+CAPACITY = ("capacity.c_max=5", "capacity.c_max=10", "capacity.objective=elbo")
+"""What should make a code disentangled or not: with the preset, run over three seeds to tell its effect from chance."""
 MOVING = ("moving-fashion", "moving-mnist")
 PAPER_RANGES: dict[str, tuple[str, tuple[float, ...], str]] = {
     "γ": ("capacity.gamma", (2.5, 10, 50, 100, 200), "50, 100, 200: not very sensitive"),
@@ -71,8 +71,8 @@ def _conditions() -> tuple[Condition, ...]:
         for value in values:
             extra = {"dreaming.snapshot": "every"} if field == "dreaming.tau" else {}
             text = f"{value:g}" if isinstance(value, float | int) else str(value)
-            seeds = THREE_SEEDS if field in CAPACITY else ONE_SEED
-            found.append(Condition(f"{field}={text}", {field: text, **extra}, seeds))
+            name = f"{field}={text}"
+            found.append(Condition(name, {field: text, **extra}, THREE_SEEDS if name in CAPACITY else ONE_SEED))
     return tuple(found)
 
 

@@ -241,8 +241,8 @@ class Result:
 
     @property
     def seed(self) -> int:
-        """Its seed."""
-        return self.settings.seed
+        """Its seed, after its name."""
+        return int(self.path.stem.rpartition("-")[2])
 
     @property
     def summary(self) -> dict[str, Any]:

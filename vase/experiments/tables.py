@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
@@ -48,7 +49,38 @@ class Spread:
         return f"{self.mean:.{self.digits}f}{spread}".replace("-", "−")
 
 
-Entry = str | int | Spread
+@dataclass(frozen=True)
+class Reported:
+    """A number as somebody else prints it.
+
+    >>> Reported("−15.2 ± 2.8").mean, Reported("−15.2 ± 2.8").std, Reported("90.5").std
+    (-15.2, 2.8, None)
+    """
+
+    text: str
+
+    @property
+    def mean(self) -> float:
+        """What stands before ±."""
+        return float(self.text.partition("±")[0].replace("−", "-"))
+
+    @property
+    def std(self) -> float | None:
+        """What stands behind it."""
+        after = self.text.partition("±")[2]
+        return float(after) if after else None
+
+    def __str__(self) -> str:
+        """As printed."""
+        return self.text
+
+
+Entry = str | int | float | Spread | Reported
+
+
+def words(entry: Entry) -> str:
+    """For readers; a bare float has one digit."""
+    return f"{entry:.1f}".replace("-", "−") if isinstance(entry, float) else str(entry)
 
 
 @dataclass(frozen=True)
@@ -78,13 +110,13 @@ class Table:
         }[form]()
 
     def _text(self) -> str:
-        lines = [self.columns, *(tuple(map(str, row)) for row in self.rows)]
+        lines = [self.columns, *(tuple(map(words, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         body = ["  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         return "\n".join([self.title, "", body[0], "  ".join("─" * w for w in widths), *body[1:], "", *self.notes])
 
     def _markdown(self) -> str:
-        lines = [self.columns, ("---",) * len(self.columns), *(tuple(map(str, row)) for row in self.rows)]
+        lines = [self.columns, ("---",) * len(self.columns), *(tuple(map(words, row)) for row in self.rows)]
         body = ["| " + " | ".join(line) + " |" for line in lines]
         return "\n".join([f"**{self.title}**", "", *body, "", *self.notes])
 
@@ -112,19 +144,20 @@ class Table:
         return [f"{name}: {before}" if self.columns.count(name) > 1 else name for before, name in pairs]
 
     def _csv(self) -> str:
-        spreads = {i for row in self.rows for i, entry in enumerate(row) if isinstance(entry, Spread)}
+        parts = [_parts([row[i] for row in self.rows]) for i in range(len(self.columns))]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        heads = [[f"{c}: mean", f"{c}: std", f"{c}: n"] if i in spreads else [c] for i, c in enumerate(self._keys())]
-        writer.writerow([head for group in heads for head in group])
+        heads = [
+            f"{key}: {part}" if part else key for key, names in zip(self._keys(), parts, strict=True) for part in names
+        ]
+        writer.writerow(heads)
         for row in self.rows:
-            entries: list[Any] = []
-            for i, entry in enumerate(row):
-                if isinstance(entry, Spread):
-                    entries += [entry.mean, entry.std, len(entry.values)]
-                else:
-                    entries += [entry, "", ""] if i in spreads else [entry]
-            writer.writerow(entries)
+            cells = [_plain(entry) for entry in row]
+            writer.writerow(
+                cell.get(part) if isinstance(cell, dict) else (cell if part == names[0] else None)
+                for cell, names in zip(cells, parts, strict=True)
+                for part in names
+            )
         return out.getvalue().rstrip("\n")
 
     def _json(self) -> str:
@@ -132,29 +165,58 @@ class Table:
         return json.dumps({"title": self.title, "rows": rows, "notes": self.notes}, indent=1, ensure_ascii=False)
 
 
+def _parts(column: Sequence[Entry]) -> tuple[str, ...]:
+    """What a column of a table falls into for programs."""
+    if any(isinstance(entry, Spread) for entry in column):
+        return ("mean", "std", "n")
+    return ("mean", "std") if any(isinstance(entry, Reported) for entry in column) else ("",)
+
+
 def _plain(entry: Entry) -> Any:
+    """A value for programs."""
     if isinstance(entry, Spread):
         return {"mean": entry.mean, "std": entry.std, "n": len(entry.values), "values": list(entry.values)}
-    return entry
+    return {"mean": entry.mean, "std": entry.std} if isinstance(entry, Reported) else entry
 
 
-_LATEX = {
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-    "×": r"$\times$",
-    "⁻": "",
-    "%": r"\%",
-    "_": r"\_",
-    "&": r"\&",
-    "#": r"\#",
-}
-_LATEX |= {"γ": r"$\gamma$", "κ": r"$\kappa$", "λ": r"$\lambda$", "τ": r"$\tau$", "α": r"$\alpha$", "β": r"$\beta$"}
-_LATEX |= {"→": r"$\to$", "≤": r"$\leq$", "≥": r"$\geq$", "²": r"$^2$", "Δ": r"$\Delta$"}
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_PIECE = re.compile(
+    r"\b1e-(?P<power>\d+)\b|(?P<raised>[⁰¹²³⁴-⁹⁺⁻]+)|(?P<lowered>[₀-₉]+)|`(?P<code>[^`]+)`|(?P<dashes>-{2,})|.",
+    re.DOTALL,
+)
+_MATHS = """± pm × times ÷ div · cdot ⊙ odot → to ← leftarrow ≤ leq ≥ geq ≠ neq ≈ approx ∼ sim ∈ in ∞ infty ∑ sum µ mu
+α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi π pi ρ rho
+σ sigma τ tau υ upsilon φ varphi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Φ Phi Ψ Psi
+Ω Omega"""
+"""Signs, each with the command for it."""
+_LATEX = {sign: f"$\\{name}$" for sign, name in zip(_MATHS.split()[::2], _MATHS.split()[1::2], strict=True)}
+_LATEX |= {sign: f"\\{sign}" for sign in "%_&#${}"}
+_LATEX |= {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "|": r"\textbar{}"}
+_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", '"': "''", "−": "$-$", "°": r"$^\circ$", "…": r"\dots{}"}
+_LATEX |= {"–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "\xa0": r"\nobreakspace{}"}
+_LATEX |= {"[": "{[}", "*": "{*}"}  # at the beginning of a row they would belong to the \\ before it
 
 
 def _latex(entry: Entry) -> str:
-    return "".join(_LATEX.get(character, character) for character in str(entry).replace("1e-4", "$10^{-4}$"))
+    """Text that pdflatex takes without any package; what it has no sign for is told by its number in Unicode."""
+    return _PIECE.sub(_piece, words(entry))
+
+
+def _piece(found: re.Match[str]) -> str:
+    if found["power"]:
+        return f"$10^{{-{int(found['power'])}}}$"
+    if found["raised"]:
+        return f"$^{{{found['raised'].translate(_RAISED)}}}$"
+    if found["lowered"]:
+        return f"$_{{{found['lowered'].translate(_LOWERED)}}}$"
+    if found["code"]:
+        return rf"\texttt{{{_latex(found['code'])}}}"
+    if found["dashes"]:
+        return "{}".join(found["dashes"])
+    character = found[0]
+    plain = character.isascii() or (character.isalpha() and character < "\u0180")
+    return _LATEX.get(character, character if plain else f"U+{ord(character):04X}")
 
 
 def render_all(tables: Sequence[Table], form: Format) -> str:

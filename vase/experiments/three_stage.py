@@ -16,7 +16,7 @@ from vase.experiments.analysis import (
     sharing,
 )
 from vase.experiments.study import FIVE_SEEDS, Experiment, Results
-from vase.experiments.tables import Entry, Table
+from vase.experiments.tables import Entry, Reported, Table
 
 PAPER = {
     "disentangled": {
@@ -51,8 +51,8 @@ def appendix_table(results: Results) -> Table:
             runs = results.of(f"{half}-{letters}")
             ours = percent(change(runs, "accuracy")), percent(best(runs, "accuracy"))
             name = readable(f"{half}-{letters}")
-            rows.append((half, name, len(runs), ours[0], decrease, ours[1], highest))
-    columns = ("", "condition", "seeds", "decrease (%)", "paper", "max (%)", "paper")
+            rows.append((half, name, len(runs), ours[0], Reported(decrease), ours[1], Reported(highest)))
+    columns = ("half", "condition", "seeds", "decrease (%)", "paper", "max (%)", "paper")
     notes = (
         "Average over MNIST, while Fashion is trained, and Fashion, while MNIST is trained again.",
         note(results),

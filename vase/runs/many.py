@@ -19,6 +19,7 @@ from vase.runs.directory import RunDirectory
 from vase.runs.engines import Backend, check, engine
 from vase.runs.process import interruptible
 from vase.runs.settings import RunSettings, make_plan
+from vase.runs.sources import absolute
 from vase.runs.summary import summary
 from vase.runs.worker import GO, report, work
 
@@ -49,7 +50,7 @@ class Cell:
             started = directory.settings()
         except (OSError, ValueError, TypeError):
             return "started"  # damaged: the run itself will say how
-        for name in self.settings.differences(started):
+        for name in absolute(self.settings).differences(absolute(started)):
             ours, theirs = getattr(self.settings, name), getattr(started, name)
             raise ValueError(
                 f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: "
@@ -137,7 +138,7 @@ def run_many(
         if number in todo:
             sweep.totals[number] = lengths[todo.index(number)]
         else:
-            sweep.outcomes[number] = Outcome(cell, "skipped", summary(cell.path))
+            sweep.outcomes[number] = Outcome(cell, "skipped", _summary(cell))
     if todo:
         sweep.run(todo, backend, address)
     sweep.tell()
@@ -182,10 +183,17 @@ def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> li
     return [lengths[key] for key in keys]
 
 
+def _summary(cell: Cell) -> dict[str, Any]:
+    """What the run wrote when it ended; made again if it is damaged."""
+    try:
+        return dict(json.loads((cell.path / "summary.json").read_bytes()))
+    except ValueError:
+        return summary(cell.path)
+
+
 def _absolute(cell: Cell) -> Cell:
     """What a worker with another working directory can use."""
-    data = None if cell.settings.data is None else os.path.abspath(cell.settings.data)
-    return Cell(Path(os.path.abspath(cell.path)), replace(cell.settings, threads=1, data=data))
+    return Cell(Path(os.path.abspath(cell.path)), replace(absolute(cell.settings), threads=1))
 
 
 @dataclass
@@ -264,7 +272,7 @@ class _Sweep:
             cell, said = self.cells[number], report(self.folder, number)
             state = said.get("state") if said.get("state") in ENDED else otherwise
             if state == "done":
-                self.outcomes[number] = Outcome(cell, "done", summary(cell.path))
+                self.outcomes[number] = Outcome(cell, "done", _summary(cell))
             elif state is not None:
                 self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,16 @@ from vase.streams.sources import FACES_VARIABLE
 
 _ENDS = {"stream": ",*", "imagination": ",", "anticipation": ",>"}
 """The settings that name worlds, and what ends a name in them."""
+PARTS = 32
+TOLERANCE = 0.05
+"""Grey levels of 255 by which a mean over many pixels may differ between two readings of the same pictures."""
+Portraits = dict[str, list[list[float]]]
+"""World -> portrait of each of its arrays."""
 _IN_FOLDER = re.compile(r"\d (pictures|frames) in ")
 
 
 def whole_path(folder: str) -> str:
-    """The folder for a process with another working directory or home."""
+    """A folder as a process with another working directory or home finds it."""
     return os.path.abspath(Path(folder).expanduser())
 
 
@@ -34,7 +39,7 @@ def absolute(settings: RunSettings) -> RunSettings:
     'mnist, folder:/dogs*500'
     """
     folders = {name: whole_path(folder) for name in ("data", "faces", "frames") if (folder := getattr(settings, name))}
-    worlds = {
+    named: dict[str, Any] = {
         name: re.sub(
             rf"(?<![^{ends}])(\s*folder:)([^{ends}]+)",
             lambda found: found[1] + whole_path(found[2].strip()),
@@ -42,57 +47,74 @@ def absolute(settings: RunSettings) -> RunSettings:
         )
         for name, ends in _ENDS.items()
     }
-    return replace(settings, **folders, **worlds)
+    return replace(settings, **{**named, **folders})
 
 
-def digests(plan: Plan) -> dict[str, str]:
-    """World -> digest of its images, for the worlds made of a folder of pictures; other data are the same everywhere."""
+def portraits(plan: Plan) -> Portraits:
+    """The worlds that are made of a folder of pictures, by what their images are like; other data are verified."""
     found = {}
     for name, splits in plan.worlds.items():
-        digest, empty = hashlib.sha256(), hashlib.sha256().digest()
-        for array in [array for world in splits for array in _pictures(world, plan.settings)]:
-            digest.update(f"{array.dtype} {array.shape}".encode())
-            digest.update(memoryview(np.ascontiguousarray(array)).cast("B"))
-        if digest.digest() != empty:
-            found[name] = digest.hexdigest()[:16]
+        arrays = [array for world in splits for array in _pictures(world, plan.settings)]
+        if arrays:
+            found[name] = [portrait(array) for array in arrays]
     return found
 
 
+def portrait(values: np.ndarray) -> list[float]:
+    """How many images there are, and a weighted mean over the pixels of each of up to PARTS equal parts of them.
+
+    No digest, because another processor or decoder may round a pixel otherwise; see TOLERANCE.
+
+    >>> portrait(np.full((3, 2, 2), 7, np.uint8))
+    [3, 7.0, 7.0, 7.0]
+    """
+    weights = np.random.default_rng(0).random(values[0].size)
+    parts = np.array_split(values.reshape(len(values), -1), min(PARTS, len(values)))
+    return [len(values), *(round(float(part.mean(axis=0) @ weights / weights.sum()), 4) for part in parts)]
+
+
 def _pictures(world: Environment, settings: RunSettings) -> list[np.ndarray]:
-    """The images of a folder, and what is known of them; nothing if the world is made of something else."""
+    """The images of a folder, and their labels; nothing if the world is made of something else."""
     world = getattr(world, "inner", world)
     if isinstance(world, ArrayEnvironment):
         return [world.images] if world.labels is None else [world.images, world.labels]
     if isinstance(world, FrameEnvironment) and settings.frames is not None:
-        return [world.frames, *world.factors.values()]
+        return [world.frames]
     return []
 
 
 def require_same_pictures(
-    path: Path, plan: Plan, sources: Mapping[str, str], kept: Mapping[str, str] | None, now: Mapping[str, str]
+    path: Path, plan: Plan, sources: Mapping[str, str], kept: Portraits | None, now: Portraits
 ) -> None:
     """Refuse to go on with other pictures than those that a run was started with.
 
     Args:
         path: of the run.
         plan: of what is to be done now.
-        sources: those that the run was started with.
-        kept: digests that the run was started with; None if it is older than they are, which leaves the sources.
-        now: digests of the plan.
+        sources: what the run was started with.
+        kept: portraits of what it was started with; None if it kept none, then folders must be the same by name.
+        now: portraits of the plan.
     """
     for world, source in plan.sources.items():
         before = sources.get(world, "nothing")
         if kept is not None:
-            same = kept.get(world) == now.get(world)
+            same = _alike(kept.get(world, []), now.get(world, []))
         else:
             same = before == source or not (_IN_FOLDER.search(before) or _IN_FOLDER.search(source))
-        if same:
-            continue
-        differ = "these are no longer the same ones" if before == source else f"now it would be {source}"
-        hint = ""
-        if re.search("faces$", world) and plan.settings.faces is None:
-            hint = f" ({FACES_VARIABLE} in the environment is {os.environ.get(FACES_VARIABLE) or 'not set'})"
-        raise ValueError(
-            f"{path}: its world {world!r} was {before} when it was started, and {differ}{hint}. Bring the first ones "
-            "back to go on, or start another run with another --out."
-        )
+        if not same:
+            what = "these are other pictures now" if before == source else f"now it would be {source}"
+            remedy = "bring the first ones back"
+            if re.fullmatch("(soft-)?(inverse-)?faces", world) and plan.settings.faces is None:
+                value = os.environ.get(FACES_VARIABLE)
+                remedy = f"{FACES_VARIABLE} is {value or 'not set'} in the environment, give it back its first value"
+            raise ValueError(
+                f"{path} was started with {before} for the world {world!r}, and {what}: {remedy} to go on, or start "
+                "another run with another --out."
+            )
+
+
+def _alike(before: list[list[float]], now: list[list[float]]) -> bool:
+    """Whether two worlds show the same images."""
+    return [len(part) for part in before] == [len(part) for part in now] and all(
+        a[0] == b[0] and np.allclose(a, b, rtol=0, atol=TOLERANCE) for a, b in zip(before, now, strict=True)
+    )

@@ -25,6 +25,7 @@ from vase.runs.measuring import measure_world
 from vase.runs.positions import moves, position_latents
 from vase.runs.process import interruptible, threads
 from vase.runs.settings import Plan, RunSettings, make_plan
+from vase.runs.sources import Portraits, absolute, portraits, require_same_pictures
 from vase.runs.summary import summary
 from vase.streams import Batch
 
@@ -154,7 +155,7 @@ def _continued(directory: RunDirectory, given: RunSettings | None, note: Callabl
     """The plan of a run that exists already."""
     saved = directory.read_config()
     started = RunSettings.from_dict(saved["settings"])
-    for name in [] if given is None else given.differences(started):
+    for name in [] if given is None else absolute(given).differences(absolute(started)):
         ours, theirs = getattr(given, name), getattr(started, name)
         raise ValueError(
             f"{name} = {ours!r}, but {directory.path} was started with {name} = {theirs!r}: leave it out to go on, "
@@ -165,7 +166,9 @@ def _continued(directory: RunDirectory, given: RunSettings | None, note: Callabl
             note(
                 f"{name} is {version} now and was {saved['versions'].get(name)}: the last digits may differ from now on"
             )
-    plan = make_plan(given or started, [(str(world), int(steps)) for world, steps in saved["stages"]], note)
+    worlds = {name: getattr(started, name) for name in ("stream", "imagination", "anticipation")}
+    settings = started if given is None else dataclasses.replace(given, **worlds)  # named as in the saved stages
+    plan = make_plan(settings, [(str(world), int(steps)) for world, steps in saved["stages"]], note)
     if plan.config.to_dict() != type(plan.config).from_dict(saved["config"]).to_dict():
         raise ValueError(
             f"{directory.path} was started with another configuration than preset {started.preset!r} gives now; "
@@ -206,6 +209,7 @@ class _Training:
     tally: Tally = field(default_factory=Tally)
     probes: ProbeSuite | None = None
     imagining: Imagining | None = None
+    pictures: Portraits = field(default_factory=dict)
     timing: list[dict[str, float]] = field(default_factory=list)
 
     def run(self) -> None:
@@ -243,6 +247,11 @@ class _Training:
     def _read(self, stack: ExitStack) -> tuple[dict[str, Any] | None, tuple[Any, Any] | None]:
         """What the first worker finds in the directory: the position, and a state for the learners of the others."""
         settings, directory = self.plan.settings, self.directory
+        self.pictures, kept = portraits(self.plan), None
+        if directory.has_checkpoint:
+            meta, _ = checkpoint.read(directory.checkpoint_path, LEARNER)
+            kept = meta.get("run", {}).get("pictures")
+        require_same_pictures(directory.path, self.plan, directory.read_config()["sources"], kept, self.pictures)
         probing = settings.probe_settings()
         self.probes = None if probing is None else ProbeSuite(self.plan.worlds, probing, seed=settings.seed)
         self.timing = directory.timing()
@@ -281,6 +290,7 @@ class _Training:
             "schedule": self.plan.schedule.state(),
             "tally": dataclasses.asdict(self.tally),
             "rows": self.rows.sync(),
+            "pictures": self.pictures,
         }
         self.directory.save(self.model, self.probes, run, self.imagining)
         seconds = time.perf_counter() - self.clock
