@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vase.experiments import EXPERIMENTS, results_of
-from vase.experiments.tables import FORMATS, Spread, Table, spread
+from vase.experiments.tables import FORMATS, Reported, Spread, Table, spread
 
 TABLE = Table(
     "Two runs",
@@ -53,6 +53,21 @@ class TestTable:
         lines = TABLE.render("markdown").splitlines()
         assert lines[2] == "| condition | ID change (%) | paper | 1e-4 |"
         assert lines[4] == "| SDA | −2.0 ± 1.4 | −5.4 ± 0.3 | 2.5 |"
+
+    def test_bars_do_not_end_a_cell_of_markdown(self):
+        lines = Table("t", ("|r| of x",), (("a|b",),)).render("markdown").splitlines()
+        assert (lines[2], lines[4]) == (r"| \|r\| of x |", r"| a\|b |")
+
+    def test_numbers_of_others_and_bare_ones_are_numbers_for_programs(self):
+        table = Table("t", ("paper", "errors"), ((Reported("−15.2 ± 2.8"), -1.74), (Reported("90.5"), "?")))
+        assert table.render("text").splitlines()[4:6] == ["−15.2 ± 2.8  −1.7", "90.5         ?"]
+        assert json.loads(table.render("json"))["rows"] == [
+            {"paper": {"mean": -15.2, "std": 2.8}, "errors": -1.74},
+            {"paper": {"mean": 90.5, "std": None}, "errors": "?"},
+        ]
+        head, first, second = csv.reader(io.StringIO(table.render("csv")))
+        assert head == ["paper: mean", "paper: std", "errors"]
+        assert (first, second) == (["-15.2", "2.8", "-1.74"], ["90.5", "", "?"])
 
     def test_csv_has_mean_deviation_and_count(self):
         head, first, second = csv.reader(io.StringIO(TABLE.render("csv")))

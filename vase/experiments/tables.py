@@ -117,7 +117,7 @@ class Table:
 
     def _markdown(self) -> str:
         lines = [self.columns, ("---",) * len(self.columns), *(tuple(map(words, row)) for row in self.rows)]
-        body = ["| " + " | ".join(line) + " |" for line in lines]
+        body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
         return "\n".join([f"**{self.title}**", "", *body, "", *self.notes])
 
     def _latex(self) -> str:
