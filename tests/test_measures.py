@@ -205,6 +205,24 @@ def test_collapsed_codes_have_no_vote() -> None:
     assert votes(faint[:, :2], factors) == 0
 
 
+def test_a_code_is_collapsed_below_a_twentieth_of_the_prior() -> None:
+    factors = world()
+    codes = aligned(factors)[:, :3].astype(float)
+    codes /= codes.std(0)
+    assert votes(0.049 * codes, factors) == 0
+    assert votes(0.051 * codes, factors) == 1
+
+
+def test_a_value_needs_a_quarter_of_a_group_of_examples() -> None:
+    # A group has 64 examples: 75 values of 16 examples are enough, 80 values of 15 are not.
+    label = np.arange(B) % 2
+    for examples, score in ((16, 1.0), (15, None)):
+        number = np.arange(B) // examples
+        codes = np.stack([label, number], 1).astype(float)
+        assert votes(codes, {"label": label, "number": number}) == score
+    assert votes(codes, {"label": label, "number": number}, group=60) == 1
+
+
 def test_factor_vae_score_needs_two_factors_with_enough_examples() -> None:
     factors = world()
     assert votes(aligned(factors), {"label": factors["label"], "x": np.full(B, 0.5)}) is None

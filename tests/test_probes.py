@@ -318,6 +318,16 @@ def test_maximum_by_hand() -> None:
     assert maximum(ROWS, STAGES, "mse").worlds == {"a": 0.002}
 
 
+def test_a_score_at_the_last_step_of_a_stage_belongs_to_that_stage_alone() -> None:
+    # b learns at steps 101 to 200: 0.95 came a batch too early; 0.40 is still "during", and not the worst afterwards.
+    rows = identity("b", {100: 0.95, 150: 0.70, 200: 0.40, 250: 0.66})
+    assert maximum(rows, STAGES).worlds == {"b": 0.70}
+    assert forgetting(rows, STAGES).worlds == pytest.approx({"b": 0.66 - 0.70})
+    rows = position("b", {100: 0.001, 150: 0.004, 200: 0.009, 250: 0.006})
+    assert maximum(rows, STAGES, "mse").worlds == {"b": 0.004}
+    assert forgetting(rows, STAGES, "mse").worlds == pytest.approx({"b": 0.006 - 0.004})
+
+
 def test_returns_average_over_the_away_periods() -> None:
     stages = [("a", 100), ("b", 100), ("a", 100), ("b", 100)]
     rows = [
