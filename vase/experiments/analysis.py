@@ -106,7 +106,7 @@ def forgetting_table(results: Results) -> Table:
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         worlds = runs[0].record.worlds if runs else ()
-        for name, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)]:
+        for name, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)] if runs else ():
             rows.append(
                 (
                     label(condition.name),
@@ -302,13 +302,14 @@ def sharing(results: Results) -> Table:
 
 
 def axes(results: Results) -> Table:
-    """How well one latent tells x and another y in the worlds that move, when their stages end."""
+    """How well one latent tells x and another y in the worlds that move, when their first stages end."""
     rows: list[tuple[Entry, ...]] = []
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for world in runs[0].record.worlds if runs else ():
-            places = [row["position"] for run in runs for row in run.of("stage") if "position" in row]
-            places = [place for place in places if place["world"] == world]
+            ends = [[row.get("position", {}) for row in run.of("stage")] for run in runs]
+            visits = [[place for place in places if place.get("world") == world] for places in ends]
+            places = [visit[0] for visit in visits if visit]
             told = [[abs(place[axis]["correlation"]) for place in places] for axis in "xy"]
             if places:
                 numbers = (spread(values, digits=2) for column in told for values in (column, column[:1]))
