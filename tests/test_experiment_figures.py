@@ -234,7 +234,7 @@ def test_figure2_shows_the_atypicality_of_the_first_seed_and_the_threshold(three
 
 def test_figure2_orders_latents_and_marks_their_use(three: Results) -> None:
     figure = figures.figure2(three)
-    (ours,), (baseline,) = (axes_titled(figure, f"{name}: every") for name in ("VASE (SDA)", "CCI-VAE (–)"))
+    (ours,), (baseline,) = (axes_titled(figure, f"{name}: latents in use") for name in ("VASE (SDA)", "CCI-VAE (–)"))
     assert [label.get_text() for label in ours.get_yticklabels()] == ["seed", "z2", "z0", "x  z1", "z3", "z4", "z5"]
     assert [label.get_text() for label in baseline.get_yticklabels()] == ["seed", "z0", "x  z1", "z2", "z3", "z4"]
     assert len(ours.images) == len(baseline.images) == 3

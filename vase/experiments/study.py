@@ -223,8 +223,6 @@ class Result:
             raise self._damaged(error) from error
         if not isinstance(found, dict):
             raise self._damaged("not an object")
-        if "rows" not in found:
-            raise self._damaged("no rows")
         return found
 
     def _damaged(self, why: object) -> ValueError:
