@@ -108,7 +108,7 @@ class TestRun:
     def test_check_does_not_take_a_finished_run_for_one_trained_again(self, study, capsys):
         words = ["experiment", "check", "small", "none-0", "--preset", "smoke", "--runs", "runs/experiments"]
         assert cli.main(words) == 2
-        assert "none-0 is a finished run: delete it, or name another folder" in capsys.readouterr().err
+        assert "none-0 exists: delete it, or name another folder" in capsys.readouterr().err
 
     def test_check_tells_a_result_that_cannot_be_made_again(self, study, tmp_path, capsys):
         shutil.copytree(study / "results", tmp_path / "results")

@@ -41,11 +41,17 @@ def table(tmp_path):
 
 def test_a_value_has_its_change_and_its_gap_at_the_end(table):
     row = table["C_max", "10"]
-    assert row["seeds"] == 2
+    assert (row["seeds"], row["preset's"]) == (2, "25")
     assert row["ID change (%)"].values == pytest.approx((-2, -4))
     assert row["MIG"].values == pytest.approx(((0.1 + 0.3) / 2, (0.2 + 0.6) / 2))
     assert (row["environments"], row["false alarms"]) == ("3, 4", "0, 1")
     assert "20 to 35" in row["the paper's range and word"]
+
+
+def test_the_presets_own_values(table):
+    found = {knob: row["preset's"] for (knob, _), row in table.items()}
+    assert (found["γ"], found["τ"], found["gates"], found["objective"]) == ("5", "on leaving", "yes", "ceiling")
+    assert found["preset"] == found["as written"] == "–"
 
 
 def test_a_value_without_runs_is_empty(table):

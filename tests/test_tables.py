@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vase.experiments import EXPERIMENTS, results_of
-from vase.experiments.tables import FORMATS, Reported, Spread, Table, spread
+from vase.experiments.tables import FORMATS, Reported, Spread, Table, spread, words
 
 TABLE = Table(
     "Two runs",
@@ -68,6 +68,9 @@ class TestTable:
         head, first, second = csv.reader(io.StringIO(table.render("csv")))
         assert head == ["paper: mean", "paper: std", "errors"]
         assert (first, second) == (["-15.2", "2.8", "-1.74"], ["90.5", "", "?"])
+
+    def test_zero_has_no_sign(self):
+        assert [words(entry) for entry in (-0.04, Spread((-0.004, -0.002), 2), -0.06)] == ["0.0", "0.00 ± 0.00", "−0.1"]
 
     def test_csv_has_mean_deviation_and_count(self):
         head, first, second = csv.reader(io.StringIO(TABLE.render("csv")))

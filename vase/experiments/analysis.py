@@ -307,12 +307,15 @@ def axes(results: Results) -> Table:
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         for world in runs[0].record.worlds if runs else ():
-            ends = [[row.get("position", {}) for row in run.of("stage")] for run in runs]
-            visits = [[place for place in places if place.get("world") == world] for places in ends]
-            places = [visit[0] for visit in visits if visit]
-            told = [[abs(place[axis]["correlation"]) for place in places] for axis in "xy"]
+            places: dict[int, Mapping[str, Any]] = {}
+            for run in runs:
+                for row in run.of("stage"):
+                    if row.get("position", {}).get("world") == world:
+                        places.setdefault(run.seed, row["position"])
             if places:
-                numbers = (spread(values, digits=2) for column in told for values in (column, column[:1]))
+                told = [{seed: abs(place[axis]["correlation"]) for seed, place in places.items()} for axis in "xy"]
+                columns_of = ((list(found.values()), [found.get(condition.seeds[0])]) for found in told)
+                numbers = (spread(values, digits=2) for pair in columns_of for values in pair)
                 rows.append((label(condition.name), title(world), len(places), *numbers))
     notes = (
         "Size of the correlation between the place of the object and the latent that goes with it most closely, over "

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -216,9 +217,9 @@ def _check(arguments: argparse.Namespace) -> int:
     for job in missing(jobs):
         raise FileNotFoundError(f"{job.target} does not exist: there is nothing to compare with.")
     for job in jobs:
-        if job.cell.state() == "done":
+        if job.cell.path.exists():
             raise FileExistsError(
-                f"{job.cell.path} is a finished run: delete it, or name another folder with --runs, to train it again."
+                f"{job.cell.path} exists: delete it, or name another folder with --runs, to train it anew."
             )
     with sweep_watcher(arguments.quiet) as watch:
         outcomes = run_many([job.cell for job in jobs], jobs=arguments.jobs, on_progress=watch, on_note=print)
@@ -262,7 +263,10 @@ def compare_findings(job: Job) -> str:
 def run_jobs(jobs: Sequence[Job], arguments: argparse.Namespace) -> list[Outcome]:
     """Train the runs and keep the result of each as soon as it is finished; one that cannot be kept has failed."""
     kept: dict[str, Future[None]] = {}
-    with ThreadPoolExecutor(1, "vase-keep") as keeper, sweep_watcher(arguments.quiet) as watch:
+    with ExitStack() as stack:
+        keeper = stack.enter_context(ThreadPoolExecutor(1, "vase-keep"))
+        stack.push(lambda failed, *_: keeper.shutdown(cancel_futures=True) if failed else None)  # kept the next time
+        watch = stack.enter_context(sweep_watcher(arguments.quiet))
 
         def on_progress(statuses: list[Status]) -> None:
             watch(statuses)
@@ -297,7 +301,7 @@ def _results(experiment: Experiment, arguments: argparse.Namespace) -> Results:
         for run in results.of(condition.name):
             before = run.settings
             folders = {name: getattr(before, name) for name in FOLDERS}
-            now = experiment.settings(condition, before.seed, arguments.preset, **folders)
+            now = experiment.settings(condition, run.seed, arguments.preset, **folders)
             _require_same(experiment, run.path, now, before)
     return results
 

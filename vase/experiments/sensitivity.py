@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vase.config import preset
 from vase.experiments.ablation import CLASSES
 from vase.experiments.analysis import best, change, detection, disentanglement, measured, note, percent, tenthousandths
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Result, Results
@@ -79,6 +80,18 @@ def _file_name(words: str) -> str:
     return words.replace(",", "").replace(" ", "-")
 
 
+def _own_value(results: Results, field: str) -> str:
+    """What the preset has for a field."""
+    config = preset(results.preset, stage_steps=results.experiment.steps.get(results.preset))
+    part, _, name = field.partition(".")
+    value = getattr(getattr(config, part), name)
+    if field == "dreaming.tau" and config.dreaming.snapshot != "every":
+        return "on leaving"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def final_mig(run: Result) -> float:
     """The gap of information about class, x and y at the end of the stream, averaged over the worlds that move."""
     return sum(measured(run, world)[-1]["mig"] for world in MOVING) / len(MOVING)
@@ -99,6 +112,7 @@ def sensitivity_table(results: Results) -> Table:
             (
                 symbol,
                 value or "–",
+                _own_value(results, field) if value else "–",
                 len(runs),
                 percent(best(runs, "accuracy", CLASSES)),
                 percent(change(runs, "accuracy", CLASSES)),
@@ -112,6 +126,7 @@ def sensitivity_table(results: Results) -> Table:
     columns = (
         "knob",
         "value",
+        "preset's",
         "seeds",
         "ID max (%)",
         "ID change (%)",

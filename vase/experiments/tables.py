@@ -46,7 +46,7 @@ class Spread:
         if self.mean is None:
             return "–"
         spread = "" if self.std is None else f" ± {self.std:.{self.digits}f}"
-        return f"{self.mean:.{self.digits}f}{spread}".replace("-", "−")
+        return f"{_printed(self.mean, self.digits)}{spread}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,12 @@ Entry = str | int | float | Spread | Reported
 
 def words(entry: Entry) -> str:
     """For readers; a bare float has one digit."""
-    return f"{entry:.1f}".replace("-", "−") if isinstance(entry, float) else str(entry)
+    return _printed(entry, 1) if isinstance(entry, float) else str(entry)
+
+
+def _printed(value: float, digits: int) -> str:
+    """With the sign of a minus, and none before zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -118,10 +118,11 @@ class Album:
                 f"from a clone of the repository, or delete {path.with_suffix('.json').name} beside it and run that "
                 "condition again with: vase experiment run"
             )
-        parts: dict[str, Any] = checkpoint.read_arrays(path)
+        parts = checkpoint.read_arrays(path)
         if missing := [field.name for field in fields(cls) if field.name not in parts]:
             raise ValueError(f"{path} is damaged (no {missing[0]}); restore it from a copy, or run it again.")
-        return cls(**{**parts, "worlds": tuple(parts["worlds"].tolist())})
+        own: dict[str, Any] = {field.name: parts[field.name] for field in fields(cls)}
+        return cls(**{**own, "worlds": tuple(own["worlds"].tolist())})
 
 
 def make_album(model: VASE, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]) -> Album:
