@@ -204,7 +204,8 @@ def _run(arguments: argparse.Namespace) -> int:
             for name, default in (("preset", "laptop"), ("results", "results"))
             if (value := getattr(arguments, name)) != default
         )
-        print(f"Table: vase experiment table {experiment.name}{where}; figures: vase experiment figure ...")
+        figures = f"; figures: vase experiment figure {experiment.name}{where}" if experiment.figures else ""
+        print(f"Table: vase experiment table {experiment.name}{where}{figures}")
     return 1 if failed else 0
 
 
