@@ -299,7 +299,7 @@ def test_cross_domain_puts_conditions_side_by_side(three: Results) -> None:
 
 def test_disentanglement_along_the_stream(three: Results) -> None:
     figure = figures.disentanglement(three)
-    words = assert_readable(figure)
+    words = assert_readable(figure, slanted=True)
     assert len(figure.axes) == 8 * 3
     mig = figure.axes[0].containers
     assert len(mig) == 2  # VASE and CCI-VAE
@@ -324,7 +324,7 @@ def test_disentanglement_without_a_value_in_one_seed(five: Results, tmp_path: Pa
     path.write_text(json.dumps(content))
     figure = figures.disentanglement(Results(five.experiment, "smoke", tmp_path))
     assert figure.axes[0].containers[0][0].get_ydata()[0] == pytest.approx(0.3)  # seed 0 alone
-    assert "entangled VASE (SDA), 2 seeds" in assert_readable(figure)
+    assert "entangled VASE (SDA), 2 seeds" in assert_readable(figure, slanted=True)
 
 
 def test_latents_are_named_after_the_place_they_tell(three: Results) -> None:

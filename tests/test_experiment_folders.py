@@ -11,9 +11,9 @@ import pytest
 from vase import cli
 from vase.experiments import EXPERIMENTS, Job, jobs_of
 from vase.experiments.ambiguity import AMBIGUITY
-from vase.experiments.command import pictured
 from vase.experiments.study import without_path
 from vase.runs import RunSettings
+from vase.runs.sources import pictured
 from vase.streams.sources import FACES_VARIABLE
 
 

@@ -26,7 +26,7 @@ from vase.runs.figures import write_run_figures
 from vase.runs.grid import read_seeds, read_vary, table
 from vase.runs.many import failures
 from vase.runs.settings import THREE_WORLDS
-from vase.runs.sources import whole_path
+from vase.runs.sources import pictured, whole_path
 from vase.streams import DataUnavailable
 from vase.streams.sources import FACES_VARIABLE, NAMES, fetch, status
 from vase.worlds3d import WORLDS
@@ -139,7 +139,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {name: getattr(arguments, name, None) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     starting, faces = not getattr(arguments, "resume", False), os.environ.get(FACES_VARIABLE)
-    if starting and faces and "faces" in experiment.pictured(given.get("stream", "")):
+    if starting and faces and "faces" in pictured(given.get("stream", "")):
         given.setdefault("faces", faces)
     given |= {name: whole_path(given[name]) for name in ("data", "faces", "frames") if given.get(name)}
     if arguments.set:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import sys
 import traceback
@@ -25,8 +24,8 @@ from vase.runs import Outcome, RunSettings, Status, run_many
 from vase.runs.engines import BACKENDS
 from vase.runs.grid import read_seeds
 from vase.runs.many import failures
+from vase.runs.sources import pictured
 from vase.streams.sources import FACES_VARIABLE
-from vase.worlds3d import WORLDS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,17 +162,6 @@ def place(experiment: Experiment, arguments: argparse.Namespace) -> dict[str, An
                 )
             given[name] = str(path)
     return {name: value for name, value in given.items() if value is not None}
-
-
-def pictured(stream: str) -> set[str]:
-    """Which of FOLDERS the worlds of a stream can be taken from.
-
-    >>> sorted(pictured("faces,soft-inverse-fashion:32")), sorted(pictured("outdoors*500,soft-inverse-faces"))
-    (['faces'], ['faces', 'frames'])
-    """
-    worlds = [entry.partition("*")[0].strip() for entry in stream.split(",")]
-    found = {"faces" for world in worlds if re.fullmatch("(soft-)?(inverse-)?faces", world)}
-    return found | {"frames" for world in worlds if world in WORLDS}
 
 
 def _run(arguments: argparse.Namespace) -> int:

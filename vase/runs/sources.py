@@ -16,6 +16,7 @@ from vase.streams.environments import Environment
 from vase.streams.folders import ArrayEnvironment
 from vase.streams.frames import FrameEnvironment
 from vase.streams.sources import FACES_VARIABLE
+from vase.worlds3d import WORLDS
 
 _ENDS = {"stream": ",*", "imagination": ",", "anticipation": ",>"}
 """The settings that name worlds, and what ends a name in them."""
@@ -48,6 +49,17 @@ def absolute(settings: RunSettings) -> RunSettings:
         for name, ends in _ENDS.items()
     }
     return replace(settings, **{**named, **folders})
+
+
+def pictured(stream: str) -> set[str]:
+    """Which of the folders, faces and frames, the worlds of a stream can be taken from.
+
+    >>> sorted(pictured("faces,soft-inverse-fashion:32")), sorted(pictured("outdoors*500,soft-inverse-faces"))
+    (['faces'], ['faces', 'frames'])
+    """
+    worlds = [entry.partition("*")[0].strip() for entry in stream.split(",")]
+    found = {"faces" for world in worlds if re.fullmatch("(soft-)?(inverse-)?faces", world)}
+    return found | {"frames" for world in worlds if world in WORLDS}
 
 
 def portraits(plan: Plan) -> Portraits:
@@ -104,7 +116,7 @@ def require_same_pictures(
         if not same:
             what = "these are other pictures now" if before == source else f"now it would be {source}"
             remedy = "bring the first ones back"
-            if re.fullmatch("(soft-)?(inverse-)?faces", world) and plan.settings.faces is None:
+            if "faces" in pictured(world) and plan.settings.faces is None:
                 value = os.environ.get(FACES_VARIABLE)
                 remedy = f"{FACES_VARIABLE} is {value or 'not set'} in the environment, give it back its first value"
             raise ValueError(
