@@ -1,7 +1,7 @@
 """The most straightforward VASE step in PyTorch: for reading, and as the yardstick of `vase bench`.
 
 Achille et al. 2018, Section 3 and App. A, one line after the other: plain modules, one pass per purpose, the textbook
-optimiser. What vase.learner adds for its results (patience, slow weights, gates, recruiting) or its speed is left out.
+optimiser. What the learner adds for its results (patience, slow weights, gates, recruiting) or speed is left out.
 """
 
 from __future__ import annotations

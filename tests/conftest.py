@@ -5,7 +5,7 @@ import jaxtyping
 import torch
 
 # The modules that only the program calls. In the others bad input comes from people, and must meet their own messages.
-jaxtyping.install_import_hook(["vase.core", "vase.networks"], "beartype.beartype")
+jaxtyping.install_import_hook(["vase.method", "vase.nn"], "beartype.beartype")
 
 torch.set_num_threads(1)
 torch.set_warn_always(True)  # else a warning is an error in the first test that meets it only

@@ -19,8 +19,8 @@ import torch
 
 from vase import VASE
 from vase.distributed import Crew, crew, together
-from vase.runs import RunDirectory, RunSettings
-from vase.runs.training import _plan
+from vase.training import RunDirectory, RunSettings
+from vase.training.trainer import _plan
 
 PATIENCE = 240
 """Seconds after which a job counts as hanging; each takes a few."""
@@ -199,7 +199,7 @@ torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
 from vase import VASE, VASEConfig, representation
 from vase.distributed import together
-from vase.streams import Schedule
+from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
 config = VASEConfig.smoke().with_values({"dreaming.pool": 64})

@@ -1,7 +1,9 @@
-"""Folders that hold state: tensors in safetensors, the rest in one JSON manifest; atomic, checksummed, no pickle.
+"""Checkpoint folders: tensors in safetensors, the rest in one JSON manifest; atomic, checksummed, no pickle.
 
-Tensor files are named after their content and never rewritten. Replacing the manifest is one rename, so a reader finds
-either the old state or the new one, whatever happens in between.
+A state is a nested dictionary with string keys whose leaves are tensors or JSON-ready values: what every `state_dict()`
+of this package returns. All tensors under one top-level key go into one file. Tensor files are named after their
+content and never rewritten. Replacing the manifest is one rename, so a reader finds either the old state or the new
+one, whatever happens in between.
 """
 
 from __future__ import annotations
@@ -24,8 +26,12 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-VERSION = 2
+VERSION = 3
 MANIFEST = "state.json"
+LEARNER = "vase learner"
+"""Kind of a checkpoint that holds a learner under the key "learner", whether saved alone or with its run."""
+State = dict[str, Any]
+"""A nested dictionary of tensors and JSON-ready values."""
 OWN = re.compile(r"\w+-[0-9a-f]{16}\.safetensors")
 """Names of the tensor files that `write` makes."""
 
@@ -82,14 +88,15 @@ def write_json_atomic(path: Path, value: Any) -> None:
     write_bytes_atomic(path, (json.dumps(value, indent=1) + "\n").encode())
 
 
-def write(folder: str | Path, kind: str, meta: dict[str, Any], groups: dict[str, dict[str, Tensor]]) -> None:
-    """Save named groups of tensors and a JSON-ready `meta`, replacing what an earlier call saved there."""
+def write(folder: str | Path, kind: str, state: Mapping[str, Any]) -> None:
+    """Save a state, replacing what an earlier call saved there."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: is a file; name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_strangers(folder, kind)
     files = {}
+    values, groups = split_tensors(state)
     for group, tensors in groups.items():
         data = safetensors.torch.save(
             {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in tensors.items()}
@@ -99,7 +106,7 @@ def write(folder: str | Path, kind: str, meta: dict[str, Any], groups: dict[str,
         path = folder / files[group]["file"]
         if not path.exists() or path.read_bytes() != data:
             write_bytes_atomic(path, data)
-    body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "meta": meta}))
+    body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "values": values}))
     write_json_atomic(folder / MANIFEST, {**body, "sha256": _digest(body)})
     wanted = {entry["file"] for entry in files.values()}
     for path in folder.glob("*.safetensors"):
@@ -122,15 +129,15 @@ def _refuse_strangers(folder: Path, kind: str) -> None:
         raise CheckpointError(f"{folder}: holds a {found}, not a {kind}; name an empty folder.")
 
 
-def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-    """What `write` saved, after every check: (meta, groups of tensors)."""
+def read(folder: str | Path, kind: str) -> State:
+    """The state that `write` saved, after every check."""
     folder = Path(folder)
     path = folder / MANIFEST
     if not path.exists():
         raise CheckpointError(f"{folder}: no {MANIFEST} in it; name a folder that was saved as a {kind}.")
     try:
         manifest = json.loads(path.read_bytes())
-        body = {key: manifest[key] for key in ("kind", "version", "files", "meta")}
+        body = {key: manifest[key] for key in ("kind", "version", "files", "values")}
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: damaged or not a saved {kind} ({error}); use another copy.") from error
     if body["kind"] != kind:
@@ -151,7 +158,44 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, dict[
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise CheckpointError(f"{file}: damaged (checksum differs); use another copy.")
         groups[group] = safetensors.torch.load(data)
-    return body["meta"], groups
+    return join_tensors(body["values"], groups)
+
+
+def split_tensors(state: Mapping[str, Any]) -> tuple[State, dict[str, dict[str, Tensor]]]:
+    """(the state without its tensors, top-level key -> path -> tensor); a path joins escaped keys by "/".
+
+    >>> split_tensors({"run": {"step": 3}, "nets": {"a/b": {"w": torch.ones(1)}}})
+    ({'run': {'step': 3}, 'nets': {'a/b': {}}}, {'nets': {'a%2Fb/w': tensor([1.])}})
+    """
+    groups: dict[str, dict[str, Tensor]] = {}
+
+    def rest(value: Any, path: tuple[str, ...]) -> Any:
+        return {
+            key: rest(inner, (*path, key)) if isinstance(inner, Mapping) else inner
+            for key, inner in value.items()
+            if not (isinstance(inner, Tensor) and _collect(groups, (*path, key), inner))
+        }
+
+    return rest(state, ()), groups
+
+
+def _collect(groups: dict[str, dict[str, Tensor]], path: tuple[str, ...], tensor: Tensor) -> bool:
+    top, *inner = path
+    name = "/".join(key.replace("%", "%25").replace("/", "%2F") for key in inner)
+    groups.setdefault(top, {})[name] = tensor
+    return True
+
+
+def join_tensors(values: State, groups: Mapping[str, Mapping[str, Tensor]]) -> State:
+    """The state that `split_tensors` split."""
+    for top, tensors in groups.items():
+        for name, tensor in tensors.items():
+            *path, last = (key.replace("%2F", "/").replace("%25", "%") for key in name.split("/"))
+            node = values.setdefault(top, {})
+            for key in path:
+                node = node.setdefault(key, {})
+            node[last] = tensor
+    return values
 
 
 def _digest(body: dict[str, Any]) -> str:

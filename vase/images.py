@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 LAYOUTS = "(B,C,H,W), (B,H,W,C) or (B,H,W)"
@@ -73,3 +73,9 @@ def _arrange(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
         f"images of shape {tuple(x.shape)}: this learner takes {LAYOUTS} with C,H,W = {c},{h},{w}; "
         "resize or convert them, or build the learner with another image_shape."
     )
+
+
+def as_bytes(images: Float[np.ndarray, "..."] | UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "..."]:
+    """Images as they are stored: [0, 1] becomes 0 ... 255."""
+    array = np.asarray(images)
+    return array if array.dtype == np.uint8 else np.rint(255 * np.clip(array, 0, 1)).astype(np.uint8)

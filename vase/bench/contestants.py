@@ -18,9 +18,9 @@ from torch import Tensor
 
 import vase
 from vase.config import VASEConfig, preset
-from vase.learner import VASE
-from vase.networks import BLOCK, Networks
-from vase.streams import Schedule
+from vase.learners.vase import VASE
+from vase.nn.networks import BLOCK, Networks
+from vase.worlds import Schedule
 
 FIRST, SECOND = "moving-digits", "moving-inverse-digits"
 """Worlds of sprites that need no download."""

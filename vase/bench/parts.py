@@ -14,12 +14,13 @@ import torch
 from vase.bench.contestants import FIRST, SECOND, Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread
-from vase.learner import VASE
-from vase.networks import Networks
-from vase.probes import ProbeSuite
-from vase.runs import RunSettings
-from vase.streams import Schedule
-from vase.streams.names import environment
+from vase.learners.vase import VASE
+from vase.metrics.probes import ProbeSuite
+from vase.nn.networks import Networks
+from vase.training import RunSettings
+from vase.training.plan import probe_settings
+from vase.worlds import Schedule
+from vase.worlds.names import make_world
 
 METHODS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("data", Schedule, ("__next__",)),
@@ -129,12 +130,12 @@ def _row(part: str, seconds: list[float], whole: float) -> dict[str, Any]:
 
 def _probes(preset: str, learner: Learner, bouts: int) -> tuple[list[float], int]:
     """Seconds of a bout of the probes of three worlds, and steps between two bouts, as a run of the preset has it."""
-    settings = RunSettings.of(preset).probe_settings()
+    settings = probe_settings(RunSettings.of(preset))
     assert settings is not None
     side = learner.model._c.image_shape[-1]
     place: dict[str, Any] = {"canvas": side, "sprite": side * 5 // 8}
     worlds = {
-        name: (environment(name, split="train", **place), environment(name, split="test", **place))
+        name: (make_world(name, split="train", **place), make_world(name, split="test", **place))
         for name in PROBE_WORLDS
     }
     suite = ProbeSuite(worlds, settings)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vase.bench.timing import Ratio, Spread
-from vase.runs.directory import versions
+from vase.training.directory import versions
 
 
 @dataclass(frozen=True)

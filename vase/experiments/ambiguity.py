@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32
 
-from vase.core.environments import in_context
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
-from vase.learner import VASE
-from vase.report.album import as_bytes
-from vase.report.record import Record
-from vase.runs import Plan
+from vase.images import as_bytes
+from vase.learners.vase import VASE
+from vase.method.environments import in_context
+from vase.metrics.record import Record
+from vase.training import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 
 from vase.experiments.ambiguity import boundaries, crossing, curves
 from vase.experiments.study import Results
-from vase.report.pictures import draw_rows
-from vase.report.record import title
-from vase.report.style import GREY, INK, new_figure, strip, styled, tint, world_colour
+from vase.metrics.record import title
+from vase.plots.pictures import draw_rows
+from vase.plots.style import GREY, INK, new_figure, strip, styled, tint, world_colour
 
 FIRST, SECOND, BOTH = world_colour(0), world_colour(1), GREY
 """Latents that only the first world uses (blue), only the second one (red), and both."""

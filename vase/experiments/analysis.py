@@ -9,9 +9,9 @@ from typing import Any
 
 from vase.experiments.study import Condition, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
-from vase.measures import alignment
-from vase.probes import Metric, final, forgetting, maximum
-from vase.report.record import title
+from vase.metrics.disentanglement import alignment
+from vase.metrics.probes import Metric, final, forgetting, maximum
+from vase.metrics.record import title
 
 ON, OFF = "yes", "no"
 SWITCHES = {"S": "environments.enabled", "D": "dreaming.enabled", "A": "mask.enabled"}

@@ -15,10 +15,10 @@ from matplotlib.ticker import FuncFormatter
 from vase.experiments.analysis import best, change
 from vase.experiments.study import Result
 from vase.experiments.tables import spread
-from vase.probes import Metric
-from vase.report.curves import shade
-from vase.report.record import Record, title
-from vase.report.style import INK, world_colour
+from vase.metrics.probes import Metric
+from vase.metrics.record import Record, title
+from vase.plots.curves import shade
+from vase.plots.style import INK, world_colour
 
 SHADE = 0.18
 """Opacity of a band."""

@@ -14,13 +14,13 @@ from matplotlib.lines import Line2D
 from vase.experiments.analysis import MEASURES, measure_of
 from vase.experiments.bands import band, draw_probes
 from vase.experiments.study import Result, Results
-from vase.probes import Metric
-from vase.report.album import SPAN, Album
-from vase.report.curves import draw_atypicality, draw_stages, label_steps, score_metrics
-from vase.report.latents import State, state_legend
-from vase.report.pictures import draw_rows, draw_traversals, traversal_page
-from vase.report.record import Row, title
-from vase.report.style import GREY, INK, new_figure, styled, tint, world_colour
+from vase.metrics.probes import Metric
+from vase.metrics.record import Row, title
+from vase.plots.album import SPAN, Album
+from vase.plots.curves import draw_atypicality, draw_stages, label_steps, score_metrics
+from vase.plots.latents import State, state_legend
+from vase.plots.pictures import draw_rows, draw_traversals, traversal_page
+from vase.plots.style import GREY, INK, new_figure, styled, tint, world_colour
 
 OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"
 _NAMES = {

@@ -27,16 +27,16 @@ from vase.experiments.ablation import lead
 from vase.experiments.analysis import ENTANGLED, detection, label, lengths
 from vase.experiments.figures import traversals
 from vase.experiments.homologies_figure import figure4b
-from vase.experiments.homologies_score import LEAST, REGRESSORS, Codes, World, homologies, with_headings
+from vase.experiments.homologies_score import LEAST, REGRESSORS, Codes, WorldCodes, homologies, with_headings
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
-from vase.learner import VASE
-from vase.report.album import as_bytes
-from vase.report.record import Record, title
-from vase.runs import Plan
-from vase.streams import Environment
-from vase.streams.environments import Batch
-from vase.streams.frames import FrameEnvironment
+from vase.images import as_bytes
+from vase.learners.vase import VASE
+from vase.metrics.record import Record, title
+from vase.training import Plan
+from vase.worlds import World
+from vase.worlds.frames import FrameWorld
+from vase.worlds.world import Batch
 
 OURS, BASELINE = "disentangled-SDA", "entangled-SDA"
 FIT = 4_000
@@ -79,7 +79,7 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
     else:
         numbers["shared"] = np.flatnonzero(used[0] & used[1]).tolist()
         first, second = [
-            World(*(Codes(_sampled(model, batch.images, s, rng), with_headings(batch.factors)) for batch in pair))
+            WorldCodes(*(Codes(_sampled(model, batch.images, s, rng), with_headings(batch.factors)) for batch in pair))
             for s, *pair in zip(places, taught, tested, strict=True)
         ]
         found = {name: homologies(first, second, name) for name in REGRESSORS}
@@ -95,7 +95,7 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
     return Findings(numbers, _pictures(model, names, places, tested))
 
 
-def are_twins(first: FrameEnvironment, second: FrameEnvironment) -> bool:
+def are_twins(first: FrameWorld, second: FrameWorld) -> bool:
     """Whether frames at the same place show the same scene, by their factors."""
     common = first.factors.keys() & second.factors.keys()
     if len(first) != len(second) or not common:
@@ -127,13 +127,13 @@ def twin_errors(
     return {name: round(float(np.square(a - b).mean()), 6) for name, (a, b) in pairs.items()}
 
 
-def _frames(world: Environment) -> FrameEnvironment:
-    if not isinstance(world, FrameEnvironment):
+def _frames(world: World) -> FrameWorld:
+    if not isinstance(world, FrameWorld):
         raise TypeError(f"the world {world.name!r} does not consist of frames; homologies needs outdoors and indoors.")
     return world
 
 
-def _batches(worlds: Sequence[FrameEnvironment], most: int, rng: np.random.Generator, *, together: bool) -> list[Batch]:
+def _batches(worlds: Sequence[FrameWorld], most: int, rng: np.random.Generator, *, together: bool) -> list[Batch]:
     """Different frames of each world in random order, of the same scenes if they have them together."""
     orders = [rng.permutation(len(world))[:most] for world in worlds]
     return [world.take(orders[0] if together else order) for world, order in zip(worlds, orders, strict=True)]

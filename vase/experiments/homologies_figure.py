@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from vase.experiments.figures import heading
 from vase.experiments.study import Result, Results
-from vase.report.pictures import draw_rows
-from vase.report.record import title
-from vase.report.style import new_figure, styled
+from vase.metrics.record import title
+from vase.plots.pictures import draw_rows
+from vase.plots.style import new_figure, styled
 
 
 def figure4b(results: Results) -> Figure:

@@ -40,7 +40,7 @@ class Codes:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class WorldCodes:
     """What regressors are fitted on, and what they are tested on."""
 
     fit: Codes
@@ -85,7 +85,7 @@ def _share(value: float) -> float:
     return float(np.clip(value, 0, 1))
 
 
-def homologies(first: World, second: World, regressor: str) -> dict[str, Homology]:
+def homologies(first: WorldCodes, second: WorldCodes, regressor: str) -> dict[str, Homology]:
     """Factor -> its homology, for factors that both worlds have and that vary in both."""
     answers = {name: _pair(first, second, name, REGRESSORS[regressor]) for name in _common(first, second)}
     return {name: found for name, found in answers.items() if found is not None}
@@ -127,12 +127,12 @@ def columns_of(values: np.ndarray, classes: int) -> Float[np.ndarray, "B K"]:
     return (values[:, None] == np.arange(classes)).astype(np.float64)
 
 
-def _common(first: World, second: World) -> list[str]:
+def _common(first: WorldCodes, second: WorldCodes) -> list[str]:
     others = (first.test, second.fit, second.test)
     return [name for name in first.fit.factors if all(name in codes.factors for codes in others)]
 
 
-def _pair(first: World, second: World, name: str, make: Callable[[], Any]) -> Homology | None:
+def _pair(first: WorldCodes, second: WorldCodes, name: str, make: Callable[[], Any]) -> Homology | None:
     parts = [(codes, _readable(codes, name)) for world in (first, second) for codes in (world.fit, world.test)]
     values = [codes.factors[name][rows] for codes, rows in parts]
     if min(map(len, values)) < FEWEST or min(map(np.ptp, values)) < 1e-9:

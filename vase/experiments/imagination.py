@@ -15,10 +15,10 @@ from vase.experiments.analysis import detection, disentanglement, forgetting_tab
 from vase.experiments.bands import SHADE, band
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Result, Results
 from vase.experiments.tables import Entry, Table, spread
-from vase.report.curves import label_steps, shade
-from vase.report.pictures import draw_rows
-from vase.report.record import title
-from vase.report.style import GREY, INK, new_figure, styled
+from vase.metrics.record import title
+from vase.plots.curves import label_steps, shade
+from vase.plots.pictures import draw_rows
+from vase.plots.style import GREY, INK, new_figure, styled
 
 PASSIVE, IMAGINATION_ON = "passive", "imagination"
 Measure = Callable[[Result], float | None]

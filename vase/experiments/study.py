@@ -19,18 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vase import checkpoint
-from vase.report.album import Album
-from vase.report.record import Record
-from vase.runs import Cell, RunDirectory, RunSettings, summary
-from vase.runs.figures import album_of, open_run
-from vase.runs.process import threads
+from vase.metrics.record import Record
+from vase.plots.album import Album
+from vase.plots.run import album_of, open_run
+from vase.sweeps import Cell
+from vase.training import RunDirectory, RunSettings, summary
+from vase.training.process import threads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vase.experiments.tables import Table
-    from vase.learner import VASE
-    from vase.runs import Plan
+    from vase.learners.vase import VASE
+    from vase.training import Plan
 
 NOWHERE: dict[str, Any] = {"data": None, "device": "auto", "threads": 1}
 """Where a run computed is nobody's business but its machine's."""

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from vase.core.likelihood import Images
+from vase.nn.likelihood import Images
 
 Colour = float | tuple[float, ...]
 """One value for all channels, or one per channel."""

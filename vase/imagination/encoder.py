@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from vase.core.likelihood import Images
 from vase.images import as_images
 from vase.imagination.actions import Action, act, check_action
-from vase.learner import VASE
-from vase.networks import Networks
-from vase.representation import CHUNK
+from vase.learners.representation import CHUNK
+from vase.learners.vase import VASE
+from vase.nn.likelihood import Images
+from vase.nn.networks import Networks
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -15,13 +15,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from vase import checkpoint
-from vase.core.likelihood import Images
 from vase.imagination.actions import Action, act, check_action
 from vase.imagination.encoder import Encoder, movable_latents
 from vase.imagination.policy import Policy, agent_loss
-from vase.learner import VASE
-from vase.representation import CHUNK
-from vase.streams.environments import Batch
+from vase.learners.representation import CHUNK
+from vase.learners.vase import VASE
+from vase.nn.likelihood import Images
+from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.worlds.world import Batch
 
 KIND = "vase explorer"
 
@@ -208,52 +209,43 @@ class Explorer:
 
     def save(self, folder: str | Path) -> None:
         """Save policy, optimiser and random state atomically; the learner is saved by its own `save`."""
-        checkpoint.write(folder, KIND, *self.state())
+        checkpoint.write(folder, KIND, self.state_dict())
 
     @classmethod
     def load(cls, folder: str | Path, model: VASE | Encoder, action: Action) -> Explorer:
         """The explorer that `save` wrote, beside the learner and with the action that it had."""
-        return cls.from_state(*checkpoint.read(folder, KIND), model, action)
+        state = checkpoint.read(folder, KIND)
+        self = cls(model, action, learning_rate=state["learning_rate"], seed=state["seed"], hidden=state["hidden"])
+        self.load_state_dict(state)
+        return self
 
-    def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-        """Everything but the learner as JSON-ready values and named groups of tensors."""
-        moments = {
-            f"{name}|{key}": value
-            for name, weight in self.policy.named_parameters()
-            for key, value in self._optimiser.state.get(weight, {}).items()
-        }
-        meta = {
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the learner."""
+        return {
             **self._place(),
             "learning_rate": self._optimiser.param_groups[0]["lr"],
             "hidden": self._hidden,
             "seed": self.seed,
             "steps": self._steps,
             "latents": self._latents.tolist(),
+            "policy": self.policy.state_dict(),
+            "optimiser": optimiser_state(self._optimiser, self.policy),
+            "random": {"generator": self._generator.get_state()},
         }
-        random = {"generator": self._generator.get_state()}
-        return meta, {"weights": dict(self.policy.state_dict()), "optimiser": moments, "random": random}
 
-    @classmethod
-    def from_state(
-        cls, meta: dict[str, Any], groups: dict[str, dict[str, Tensor]], model: VASE | Encoder, action: Action
-    ) -> Explorer:
-        """Rebuild an explorer from `state`; it goes on exactly."""
-        self = cls(model, action, learning_rate=meta["learning_rate"], seed=meta["seed"], hidden=meta["hidden"])
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a `state_dict()`, beside the same learner and with the same action."""
         for name, value in self._place().items():
-            if meta[name] != value:
+            if state[name] != value:
                 raise checkpoint.CheckpointError(
-                    f"the saved explorer has {name} = {meta[name]!r}, this one would have {value!r}; give it the "
+                    f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}; give it the "
                     "learner and the action that it was saved with."
                 )
-        self.policy.load_state_dict(groups["weights"])
-        weights = dict(self.policy.named_parameters())
-        for key, value in groups["optimiser"].items():
-            name, moment = key.split("|")
-            self._optimiser.state[weights[name]][moment] = value.to(weights[name].device) if value.ndim else value
-        self._generator.set_state(groups["random"]["generator"])
-        self._steps = meta["steps"]
-        self.latents = meta["latents"]
-        return self
+        self.policy.load_state_dict(state["policy"])
+        load_optimiser_state(self._optimiser, self.policy, state["optimiser"])
+        self._generator.set_state(state["random"]["generator"])
+        self._steps = state["steps"]
+        self.latents = state["latents"]
 
     def _place(self) -> dict[str, Any]:
         """What a saved explorer can only go on with."""

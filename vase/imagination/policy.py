@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from vase.core.likelihood import Images
+from vase.nn.likelihood import Images
 
 FILTERS = 16
 SMALLEST = 16

@@ -1,0 +1,361 @@
+"""The command line: help, errors in one line, output for logs, Ctrl-C in a real process, the demo's directories."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import webbrowser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from vase import Step, __version__
+from vase.cli import main
+from vase.cli.demo import demo_directory, demo_settings, show
+from vase.training import Event, RunDirectory, RunSettings, make_plan, train
+from vase.training.progress import Display, Lines, TensorBoard
+
+TINY = ["--preset", "smoke", "--batch-size", "4", "--device", "cpu", "--probes", "none"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """The one line that a wrong command prints."""
+    assert main(list(argv)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("vase: error: ")
+    assert printed.err.count("\n") == 1, "one line, no traceback"
+    return printed.err
+
+
+# ---------------------------------------------------------------------------------------------------- help and errors
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("", ["demo", "data", "train", "sweep", "figures", "summary", "example: vase demo"]),
+        ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
+        ("data", ["list", "fetch"]),
+        ("data list", ["example: vase data list"]),
+        ("data fetch", ["mnist, fashion, faces, digits, glyphs, outdoors, indoors", "example: vase data fetch"]),
+        ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
+        ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
+        ("sweep", ["semicolons separate values that hold commas, and end a single one"]),
+        ("figures", ["RUN", "example: vase figures"]),
+        ("summary", ["--json", "example: vase summary"]),
+    ],
+)
+def test_help(capsys: pytest.CaptureFixture[str], command: str, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main([*command.split(), "--help"])
+    assert done.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for word in words:
+        assert word in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"vase {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--stream", "moving-digts"], "did you mean 'moving-digits'"),
+        (["--stream", "digits,,glyphs"], "entry 2 is empty"),
+        (["--preset", "labtop"], "did you mean 'laptop'"),
+        (["--stream", "digits", "--set", "capacity.gama=3"], "did you mean 'capacity.gamma'"),
+        (["--stream", "digits", "--set", "capacity.gamma=much"], "capacity.gamma='much'"),
+        (["--stream", "digits", "--set", "gamma"], "write field=value, e.g. --set capacity.gamma=7"),
+        (["--stream", "digits", "--steps", "0"], "steps=0: must be a whole number of at least 1"),
+        (["--stream", "digits", "--sprite", "40"], "canvas = 32 is smaller than sprite = 40"),
+        (["--stream", "folder:nowhere"], "image folder 'nowhere' does not exist"),
+        (["--stream", "digits", "--resume", "--out", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, argv: list[str], words: str
+) -> None:
+    assert words in error_of(capsys, "train", *argv)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_traceback_on_request() -> None:
+    with pytest.raises(ValueError, match="did you mean"):
+        main(["--traceback", "train", "--preset", "labtop"])
+
+
+@pytest.mark.parametrize("command", ["summary", "figures"])
+def test_commands_on_a_run_that_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
+    assert "nowhere does not exist" in error_of(capsys, command, "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert "empty is not a run" in error_of(capsys, command, "empty")
+
+
+def test_unknown_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean 'fashion'" in error_of(capsys, "data", "fetch", "fashon")
+
+
+def test_data_list_and_embedded_fetch(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VASE_DATA", str(Path.cwd() / "cache"))
+    assert main(["data", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("mnist train") and "missing" in line for line in lines)
+    assert any(line.startswith("digits test") and "verified" in line for line in lines)
+    assert main(["data", "fetch", "digits"]) == 0
+    assert "nothing to fetch" in capsys.readouterr().out
+
+
+# -------------------------------------------------------------------------------------------------------------- train
+
+
+def test_train_summary_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--stream", "digits*6", "--seed", "3", "--set", "network.latents=5", *TINY, "--quiet"]) == 0
+    out = capsys.readouterr().out
+    path = Path("runs/digits_6-smoke-seed3")
+    assert f"Figures: vase figures {path}" in out
+    assert [line for line in out.splitlines() if line.startswith("step ")] == [
+        line for line in out.splitlines() if line.startswith("step 6/6 (digits): loss ")
+    ]
+    config = json.loads((path / "config.json").read_text())
+    assert config["config"]["network"]["latents"] == 5
+
+    assert main(["summary", str(path)]) == 0
+    assert "Environments: 1 found in a stream of 1 world, no false alarms" in capsys.readouterr().out
+    assert main(["summary", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 6
+
+    assert "go on with --resume" in error_of(capsys, "train", "--stream", "digits*6", "--out", str(path), *TINY)
+    wrong = error_of(capsys, "train", "--resume", "--out", str(path), "--seed", "4")
+    assert "seed = 4, but runs/digits_6-smoke-seed3 was started with seed = 3" in wrong
+    wrong = error_of(capsys, "train", "--resume", "--out", str(path), "--set", "network.latents=6")
+    assert "overrides = {'network.latents': '6'}" in wrong
+    assert main(["train", "--resume", "--out", str(path)]) == 0
+    assert "going on from step 6 of 6" in capsys.readouterr().out
+    same = ["--stream", "digits*6", "--seed", "3", "--set", "network.latents=5", *TINY]
+    assert main(["train", "--resume", *same]) == 0, "the original command with --resume goes on as well"
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "vase", "train", "--stream", "digits*40", "--out", "stopped", *TINY]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # The first checkpoint, of step 0, says that training is about to start.
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "stopped" / "checkpoint" / "state.json").exists() and time.monotonic() < deadline:
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Go on with: vase train --resume --out stopped" in out
+    assert "Traceback" not in err
+    assert not RunDirectory(tmp_path / "stopped").is_complete()
+    assert main(["train", "--resume", "--out", "stopped", "--quiet"]) == 0
+    train(
+        tmp_path / "straight",
+        RunSettings.of("smoke", stream="digits*40", batch_size=4, device="cpu", probes="none"),
+    )
+    for name in ("rows.jsonl", *(f"checkpoint/{p.name}" for p in (tmp_path / "straight/checkpoint").glob("weights-*"))):
+        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------------------ display
+
+
+def a_step(step: int, loss: float = 12.34) -> Event:
+    mask = np.array([True, True, False])
+    result = Step(
+        step=step,
+        environment=1,
+        switched=False,
+        is_new=False,
+        held=np.isnan(loss),
+        dropped=0,
+        loss=loss,
+        reconstruction=10.0,
+        deviance=5.0,
+        kl=2.5,
+        capacity=3.0,
+        dream_encoder=0.0,
+        dream_decoder=0.0,
+        classifier=0.1,
+        atypicality=np.zeros(3, np.float32),
+        mask=mask,
+        reasons=(),
+    )
+    return Event("step", step, 1000, "digits", 2, result=result)
+
+
+def a_switch(step: int, **values: object) -> Event:
+    row = {
+        "kind": "switch",
+        "step": step,
+        "world": "digits",
+        "from": 0,
+        "environment": 1,
+        "is_new": True,
+        "delay": 4,
+        "false_alarm": False,
+        "reasons": ["loss 95.2 is 3.13 times that of environment 0 (30.4), more than κ = 1.5"],
+    }
+    return Event("row", step, 1000, "digits", 2, row={**row, **values})
+
+
+SENTENCE = (
+    "step 504: new environment 1 (4 batches after the world changed to digits): "
+    "loss 95.2 is 3.13 times that of environment 0 (30.4), more than κ = 1.5"
+)
+
+
+def test_quiet_lines_are_one_per_500_steps_and_the_switches() -> None:
+    stream = io.StringIO()
+    lines = Lines(every=500, stream=stream)
+    lines(Event("start", 0, 1000))
+    for step in range(1, 1001):
+        lines(a_step(step, loss=float("nan") if step == 500 else 12.34))
+        if step == 504:
+            lines(a_switch(step))
+    first, switch, last = stream.getvalue().splitlines()
+    assert first.startswith(
+        "step 500/1,000 (digits): loss 12.3, reconstruction 10.0, KL 2.5 against C 3.0, "
+        "environment 1 (2 known), latents 2 active 1 masked, "
+    )
+    assert switch == SENTENCE
+    assert last.startswith("step 1,000/1,000")
+
+
+def test_returns_false_alarms_and_the_first_environment_in_words() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream=stream)
+    lines(a_switch(1, **{"from": None}))
+    lines(a_switch(7, is_new=False, delay=1, reasons=[]))
+    lines(a_switch(9, false_alarm=True, delay=None, reasons=[]))
+    assert stream.getvalue().splitlines() == [
+        "step 7: back in environment 1 (1 batch after the world changed to digits)",
+        "step 9: new environment 1 (false alarm: the world is still digits)",
+    ]
+
+
+def test_live_display_prints_switches_above_the_bar() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
+    with Display(console) as display:
+        display(Event("start", 0, 1000, "digits"))
+        display(a_step(503))
+        display(a_switch(504))
+        display(a_step(504))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert SENTENCE in text
+    assert "504/1000" in text
+    assert "KL 2.5 against C 3.0" in text
+    assert text.index(SENTENCE) < text.rindex("504/1000")
+
+
+def test_a_missing_tensorboard_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install tensorboard"):
+        TensorBoard("anywhere")
+
+
+def test_tensorboard_scalars_are_replaced_after_a_resume(tmp_path: Path) -> None:
+    """In a process of its own: importing TensorBoard warns, and warnings are errors here."""
+    script = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_cli import a_step
+from vase.training.progress import TensorBoard
+from vase.training import Event
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+for start, steps in ((0, (10, 20, 30)), (15, (20,))):
+    with TensorBoard("board") as board:
+        board(Event("start", start, 1000))
+        for step in steps:
+            board(a_step(step))
+        row = {{"kind": "probe", "world": "digits", "accuracy": 0.5}}
+        board(Event("row", steps[-1], 1000, row=row))
+seen = EventAccumulator("board").Reload()
+print([event.step for event in seen.Scalars("learner/kl")], len(seen.Tags()["scalars"]))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["[10, 20] 14"], done.stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- demo
+
+
+def test_a_finished_demo_stays_and_an_unfinished_one_goes_on(tmp_path: Path) -> None:
+    settings = demo_settings(3, stream="digits", preset="smoke", batch_size=4, probes="none", device="cpu")
+    base, said = tmp_path / "runs" / "demo", []
+    assert demo_directory(base, settings, said.append) == (base, False)
+
+    def stop(event: Event) -> None:
+        if event.kind == "step" and event.step == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(base, settings, on_event=stop)
+    assert demo_directory(base, settings, said.append) == (base, True)
+    assert said == []
+    train(base, settings, resume=True)
+    assert demo_directory(base, settings, said.append) == (base, True), "its figures are missing"
+    (base / "figures").mkdir()
+    (base / "figures" / "overview.png").touch()
+    second = base.with_name("demo-2")
+    assert demo_directory(base, settings, said.append) == (second, False)
+    assert said == [f"{base} holds a finished demo; it stays as it is"]
+    second.mkdir()
+    (second / "notes.txt").write_text("mine")
+    assert demo_directory(base, settings, said.append) == (base.with_name("demo-3"), False)
+
+
+def test_demo_schedules_follow_the_length_of_the_stages() -> None:
+    assert demo_settings().stream == "moving-fashion,mnist,moving-mnist"
+    assert demo_settings().fallback
+    config = make_plan(demo_settings(1000, stream="digits")).config
+    assert (config.capacity.ramp_steps, config.recruiting.warmup_steps) == (1060, 270)
+
+
+def test_pictures_are_shown_only_to_somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert show(tmp_path / "a.png") is False
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert show(tmp_path / "a.png") is True
+    assert len(opened) == 1
+
+    def broken(url: str) -> bool:
+        raise webbrowser.Error("no browser")
+
+    monkeypatch.setattr(webbrowser, "open", broken)
+    assert show(tmp_path / "a.png") is False
+
+
+def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["demo", "--preset", "smoke", "--stream", "moving-digits,digits", "--steps", "15", "--device", "cpu"]
+    assert main([*argv, "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "Training in runs/demo: 15 batches per world." in out
+    assert "Environments: " in out
+    assert "class of moving-digits" in out
+    assert "position in moving-digits" in out
+    assert "Figures: runs/demo/figures" in out
+    assert list(Path("runs/demo/figures").glob("*.png"))
+    assert main(["figures", "runs/demo"]) == 0
+    assert all(Path(line).exists() for line in capsys.readouterr().out.splitlines())

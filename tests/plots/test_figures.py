@@ -1,0 +1,187 @@
+"""Figures: what they show, that nothing overlaps or is cut off, and that odd runs draw too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from drawn import assert_readable, words
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+
+from vase import VASE, VASEConfig
+from vase.plots import (
+    Record,
+    atypicality,
+    latent_use,
+    overview,
+    probe_curves,
+    reconstructions,
+    traversals,
+    write_figures,
+)
+from vase.plots.latents import State, latent_states
+from vase.plots.pictures import order_latents, position_latents
+from vase.plots.style import rgb, strip
+from vase.worlds import Schedule
+
+NAMES = {"overview", "atypicality", "probes", "latents", "traversals", "reconstructions"}
+
+
+@pytest.fixture
+def figures(learner: Any, record: Record, images: dict[int, np.ndarray]) -> dict[str, Figure]:
+    labels = {0: "moving Fashion", 1: "MNIST", 2: "moving MNIST"}
+    return {
+        "overview": overview(learner, record, images),
+        "atypicality": atypicality(record),
+        "probes": probe_curves(record),
+        "latents": latent_use(learner, labels),
+        "traversals": traversals(learner, images, labels),
+        "reconstructions": reconstructions(learner, images, labels),
+    }
+
+
+def test_nothing_overlaps_or_is_cut_off(figures: dict[str, Figure]) -> None:
+    for figure in figures.values():
+        assert_readable(figure)
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        [("mnist", 400), ("fashion", 400)] * 3,
+        [("moving-mnist", 300), ("fashion", 300), ("inverse-fashion", 300), ("mnist", 300), ("moving-fashion", 300)],
+        [(f"moving-inverse-fashion:{size}", 250) for size in range(9, 21)],
+    ],
+    ids=["returns", "five", "twelve"],
+)
+def test_longer_streams_stay_readable(stream: list[tuple[str, int]], make_run: Any) -> None:
+    model, record, images = make_run(stream)
+    assert_readable(overview(model, record, images))
+    assert_readable(probe_curves(record))
+    assert_readable(atypicality(record))
+    assert_readable(latent_use(model))
+
+
+def test_atypicality_shows_every_latent_the_threshold_and_the_switches(record: Record) -> None:
+    figure = atypicality(record)
+    axis = figure.axes[1]
+    long = [line for line in axis.lines if len(line.get_xdata()) == len(record.of("step"))]
+    assert len(long) == 24
+    assert sorted(line.get_label() for line in long if str(line.get_label()).startswith("z")) == ["z2", "z4", "z7"]
+    assert any(np.all(np.asarray(line.get_ydata()) == 0.6) and line.get_linestyle() == "--" for line in axis.lines)
+    true = {float(np.asarray(line.get_xdata())[0]) for line in axis.lines if line.get_linewidth() == 0.7}
+    assert true == {3000, 6000}
+    announced = next(line for line in axis.lines if line.get_label() == "new environment")
+    assert list(announced.get_xdata()) == [3004, 6004]
+
+
+def test_probe_curves_say_best_change_and_mode(record: Record) -> None:
+    shown = words(probe_curves(record))
+    assert "accuracy (periodic probes)" in shown
+    assert "error in pixels (periodic probes)" in shown
+    assert "moving Fashion\nbest 8" in shown
+    assert "points" in shown
+
+
+def test_probe_curves_without_pixels_show_the_squared_error(record: Record) -> None:
+    rows = tuple({key: value for key, value in row.items() if key != "pixels"} for row in record.rows)
+    assert "mean squared error" in words(probe_curves(Record(record.stages, rows)))
+
+
+def test_latent_states_by_hand(learner: Any) -> None:
+    states = latent_states(learner)
+    assert states.shape == (3, 24)
+    assert (states[0] == State.USED).nonzero()[0].tolist() == [2, 4, 7, 11]
+    assert (states[1] == State.MASKED).nonzero()[0].tolist() == [2, 4, 7]
+    assert (states[2] == State.MASKED).nonzero()[0].tolist() == [4]
+    assert states[0][15] == State.UNUSED  # another environment's, but not masked here
+    assert states[1][9] == State.UNUSED  # shut, but nobody uses it
+
+
+def test_latent_use_counts(learner: Any) -> None:
+    shown = words(latent_use(learner))
+    assert "Latent use: 6 shared, 16 of 24 spare" in shown
+    assert "5 used, 3 masked" in shown
+
+
+def test_latents_are_ordered_by_sharing_then_effect(learner: Any, images: dict[int, np.ndarray]) -> None:
+    order = order_latents(learner, images, spare=2)
+    assert order[0] == 11  # all three environments
+    assert set(order[1:6]) == {2, 7, 15, 16, 17}  # two
+    assert set(order[1:3]) == {2, 7}  # that change the picture
+    assert set(order[6:8]) == {4, 20}
+    assert len(order) == 10
+    assert len(order_latents(learner, images, spare=20)) == 16
+
+
+def test_position_latents_are_found_without_labels(learner: Any, images: dict[int, np.ndarray]) -> None:
+    assert position_latents(learner, images[0], 0) == (7, 2)
+    assert position_latents(learner, images[2], 2) == (7, 2)
+
+
+def test_traversals_fade_masked_latents(learner: Any, images: dict[int, np.ndarray]) -> None:
+    figure = traversals(learner, {1: images[1]})
+    axis = figure.axes[0]
+    labels = [label.get_text() for label in axis.get_yticklabels()]
+    canvas = np.asarray(axis.images[0].get_array())
+    pitch = canvas.shape[0] // len(labels)
+    darkest = {label: canvas[i * pitch : i * pitch + 32].min() for i, label in enumerate(labels)}
+    assert darkest["z7"] == pytest.approx(0.7)
+    assert darkest["z11"] == 0
+
+
+def test_no_images_is_an_error_with_a_remedy(learner: Any) -> None:
+    with pytest.raises(ValueError, match="at least one environment"):
+        traversals(learner, {})
+
+
+def test_write_figures_writes_all_and_leaves_matplotlib_alone(
+    tmp_path: Path, learner: Any, record: Record, images: dict[int, np.ndarray]
+) -> None:
+    before = dict(mpl.rcParams)
+    paths = write_figures(tmp_path / "figures", learner, record, images)
+    assert {path.stem for path in paths} == NAMES
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(path.name for path in paths)
+    assert dict(mpl.rcParams) == before
+    picture = imread(tmp_path / "figures" / "overview.png")
+    assert picture.shape[:2] == (1350, 2400)  # 16:9
+
+
+def test_figures_are_the_same_bytes_every_time(
+    tmp_path: Path, learner: Any, record: Record, images: dict[int, np.ndarray]
+) -> None:
+    one, two = (write_figures(tmp_path / name, learner, record, images) for name in "ab")
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+def test_odd_runs_draw_too(tmp_path: Path, make_run: Any) -> None:
+    model, record, images = make_run([("mnist", 100), ("fashion", 100)], environments=1, channels=3)
+    cut = Record(record.stages, tuple(row for row in record.rows if row["step"] <= 60))
+    assert len(write_figures(tmp_path / "interrupted", model, cut, {0: images[0], 1: images[0]})) == 6
+    model.environments = ()
+    paths = write_figures(tmp_path / "nothing", model, Record(record.stages, ()), {0: images[0]})
+    assert {path.stem for path in paths} == NAMES - {"traversals", "reconstructions"}
+
+
+def test_a_real_learner_draws(tmp_path: Path) -> None:
+    schedule = Schedule.parse("moving-digits,glyphs", steps=30, batch_size=16)
+    model, rows = VASE(VASEConfig.smoke(), seed=0), []
+    for batch in schedule:
+        step = model.partial_fit(batch.images)
+        alpha = [float(a) for a in step.atypicality]
+        rows.append({"kind": "step", "step": step.step, "environment": step.environment, "atypicality": alpha})
+    record = Record((("moving-digits", 30), ("glyphs", 30)), tuple(rows))
+    paths = write_figures(tmp_path, model, record, dict.fromkeys(range(len(model.environments)), batch.images))
+    assert {path.stem for path in paths} == NAMES
+
+
+def test_image_helpers() -> None:
+    grey = np.full((2, 1, 3, 3), 255, np.uint8)
+    assert rgb(grey).shape == (2, 3, 3, 3)
+    assert strip(np.zeros((2, 1, 3, 3)), gap=1).shape == (3, 7, 3)
+    assert strip(np.zeros((2, 1, 3, 3)), gap=1)[:, 3].min() == 1  # the gap is white
+    assert rgb(np.array([[[[1.5]]]])).max() == 1

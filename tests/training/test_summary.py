@@ -1,0 +1,264 @@
+"""What a run found: switches against the truth, position latents, a world's measures, and the summary, by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vase.metrics.worlds import measure_world
+from vase.training import RunSettings, describe, summary
+from vase.training.trainer import Tally, position_latents
+from vase.worlds import Batch
+
+
+def test_tally_by_hand() -> None:
+    """Worlds change after batches 100 and 200; the learner announces at 104, 150 and 203."""
+    tally = Tally()
+    assert tally.switch((100, 200), 104) == {"true_step": 100, "delay": 4, "false_alarm": False}
+    assert tally.switch((100, 200), 150) == {"true_step": None, "delay": None, "false_alarm": True}
+    assert tally.switch((100, 200), 203) == {"true_step": 200, "delay": 3, "false_alarm": False}
+
+
+def test_a_switch_that_was_slept_through_is_measured_from_the_last_one() -> None:
+    assert Tally().switch((100, 200), 206) == {"true_step": 200, "delay": 6, "false_alarm": False}
+
+
+def test_an_alarm_at_the_last_batch_of_a_world_does_not_hide_the_switch_after_it() -> None:
+    tally = Tally()
+    assert tally.switch((100,), 100) == {"true_step": None, "delay": None, "false_alarm": True}
+    assert tally.switch((100,), 101) == {"true_step": 100, "delay": 1, "false_alarm": False}
+
+
+class Shifted:
+    """A world whose images say where they are, and an encoder that reads it: z1 = −x, z2 = y, z0 is constant."""
+
+    name, image_shape = "shifted", (1, 2, 1)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        x, y = rng.random((2, n))
+        images = np.stack([x, y], 1).reshape(n, 1, 2, 1)
+        return Batch(images, {"x": x, "y": y})  # type: ignore[arg-type]
+
+    def encode(self, images: np.ndarray) -> Any:
+        x, y = images.reshape(len(images), 2).T
+
+        class Code:
+            mean = np.stack([np.ones_like(x), -x, y + 0.01 * x], 1)
+
+        return Code()
+
+
+def test_position_latents_are_the_most_correlated_ones() -> None:
+    world = Shifted()
+    found = position_latents(world, world, np.random.default_rng(0))  # type: ignore[arg-type]
+    assert found["x"] == {"latent": 1, "correlation": -1.0}
+    assert found["y"]["latent"] == 2
+    assert found["y"]["correlation"] > 0.999
+
+
+class Pair:
+    """A world of two pixels, the first white in class 1, and a learner that knows it, as environment 1 best.
+
+    Latent 0 is the label; so is the mean of latent 1, which drowns in noise. Reconstructions are too bright by 0.1 in
+    environment 0 and by 0.2 in environment 1; dreams are black and white respectively.
+    """
+
+    def __init__(self, verdict: int | None) -> None:
+        self.verdict, self.asked = verdict, [0, 0, 0]
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        label = rng.permutation(n) % 2
+        images = np.zeros((n, 1, 1, 2), np.uint8)
+        images[:, 0, 0, 0] = 255 * label
+        return Batch(images, {"label": label})
+
+    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.asked[0] = len(images)
+        label = (images[:, 0, 0, 0] / 255).astype(np.float32)
+        return np.stack([label, 0.001 * label], 1), np.tile(np.float32([0, 1]), (len(images), 1))
+
+    def infer_environment(self, images: np.ndarray) -> Any:
+        self.asked[1] = len(images)
+        return SimpleNamespace(environment=self.verdict, probabilities=np.array([0.3, 0.7]))
+
+    def reconstruct(self, images: np.ndarray, environment: int) -> np.ndarray:
+        return images.astype(np.float32) / 255 + [0.1, 0.2][environment]
+
+    def dream(self, n: int, environment: int, seed: int) -> np.ndarray:
+        self.asked[2] = n
+        return np.full((n, 1, 1, 2), environment, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "error", "distance"),
+    [
+        # Half of the pictures have one white pixel: means ½ and 0, variance ¼. Dreams have no variance.
+        (0, 0.01, 0.25 + 0.25),
+        (1, 0.04, 0.25 + 1 + 0.25),
+        (None, 0.04, 0.25 + 1 + 0.25),  # a new world, pictured as the candidate
+    ],
+)
+def test_measures_of_a_world_by_hand(verdict: int | None, error: float, distance: float) -> None:
+    pair = Pair(verdict)
+    found = measure_world(pair, pair, np.random.default_rng(0))  # type: ignore[arg-type]
+    assert (found["environment"], found["candidate"]) == (verdict, 1)
+    assert found["reconstruction"] == pytest.approx(error, rel=1e-5)
+    assert found["samples"] == pytest.approx(distance, abs=0.03)  # of a random half
+    assert found["samples_floor"] < 0.003
+    assert found["information"]["label"] == pytest.approx([1, 0], abs=0.02)
+    assert found["mig"] == pytest.approx(1, abs=0.02)
+    assert found["sap"] == pytest.approx(1 - 0.5, abs=0.05)  # latent 1 is at chance
+    assert found["dci"]["informativeness"] == 1
+    assert found["factor_vae"] is None  # one factor
+    assert pair.asked == [2_000, 64, 1_000]
+    assert json.loads(json.dumps(found)) == found
+
+
+def _stage(stage: int, step: int, world: str, environments: list[tuple[str, str]], **more: Any) -> dict[str, Any]:
+    """Environments as pairs of strings, "1" for a flag that is set: (mask, used)."""
+    known = [
+        {"index": i, "age": 10, "loss": 1.0, "mask": [c == "1" for c in mask], "used": [c == "1" for c in used]}
+        for i, (mask, used) in enumerate(environments)
+    ]
+    current = known[-1]
+    row = {"kind": "stage", "stage": stage, "step": step, "world": world, "environment": current["index"]}
+    return {
+        **row,
+        "mask": current["mask"],
+        "used": current["used"],
+        "environments": known,
+        "held": 8,
+        "dropped": 0,
+        **more,
+    }
+
+
+def _probe(step: int, world: str, **score: float) -> dict[str, Any]:
+    probe = "identity" if "accuracy" in score else "position"
+    return {"kind": "probe", "step": step, "world": world, "probe": probe, "mode": "periodic", **score}
+
+
+def _switch(step: int, environment: int, delay: int | None, **more: Any) -> dict[str, Any]:
+    row = {"kind": "switch", "step": step, "stage": 1, "world": "digits", "from": 0, "environment": environment}
+    true = None if delay is None else step - delay
+    return {
+        **row,
+        "is_new": True,
+        "true_step": true,
+        "delay": delay,
+        "false_alarm": delay is None,
+        "reasons": [],
+        **more,
+    }
+
+
+POSITION = {"world": "moving-glyphs", "x": {"latent": 0, "correlation": 0.9}, "y": {"latent": 2, "correlation": -0.8}}
+
+
+@pytest.fixture
+def handmade(tmp_path: Path) -> Path:
+    """moving-glyphs, then digits, then moving-digits, 100 steps each; only four latents."""
+    config = {
+        "format": 1,
+        "settings": RunSettings.of("smoke").to_dict(),
+        "stages": [["moving-glyphs", 100], ["digits", 100], ["moving-digits", 100]],
+        "sources": {},
+        "config": {},
+        "versions": {},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    one, two, three = ("1111", "1110"), ("0101", "0101"), ("1111", "1110")
+    last = _stage(2, 300, "moving-digits", [one, two, three], position=POSITION)
+    rows = [
+        _switch(1, 0, None, **{"from": None, "false_alarm": False}),
+        _probe(50, "moving-glyphs", accuracy=0.5),
+        _probe(100, "moving-glyphs", accuracy=0.7),
+        _probe(100, "moving-glyphs", mse=0.01, pixels=1.2),
+        _stage(0, 100, "moving-glyphs", [one], position=POSITION),
+        _switch(104, 1, 4),
+        _probe(200, "moving-glyphs", accuracy=0.6),
+        _probe(200, "digits", accuracy=0.9),
+        _probe(200, "moving-glyphs", mse=0.03, pixels=2.1),
+        _stage(1, 200, "digits", [one, two]),
+        _switch(250, 2, 50),
+        _switch(260, 2, None, is_new=False, world="moving-digits"),
+        _probe(300, "moving-glyphs", accuracy=0.65),
+        _probe(300, "digits", accuracy=0.85),
+        last,
+        {
+            "kind": "end",
+            "step": 300,
+            "environments": last["environments"],
+            "held": 8,
+            "dropped": 1,
+            "position": POSITION,
+        },
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "timing.json").write_text('{"segments": [{"from": 0, "to": 300, "seconds": 61.0}]}')
+    return tmp_path
+
+
+def test_summary_by_hand(handmade: Path) -> None:
+    found = summary(handmade)
+    assert (found["environments"], found["worlds"], found["complete"]) == (3, 3, True)
+    assert (found["delays"], found["false_alarms"], found["missed"]) == ([4, 50], 1, [])
+    assert found["shared"] == [0, 1, 2]
+    assert [e["used"] for e in found["environment_latents"]] == [[0, 1, 2], [1, 3], [0, 1, 2]]
+    assert [e["recruited"] for e in found["environment_latents"]] == [[0, 1, 2], [3], []]
+    assert [s["masked"] for s in found["stages"]] == [[], [0, 2], []]
+    assert [s["position_masked"] for s in found["stages"]] == [[], [0, 2], []]
+    assert found["position_latents"]["first"] == found["position_latents"]["end"] == POSITION
+    glyphs = found["identity"]["worlds"]["moving-glyphs"]
+    assert (glyphs["best"], glyphs["worst_after"], glyphs["end"]) == (0.7, 0.6, 0.65)
+    assert glyphs["change"] == pytest.approx(-0.1)
+    assert found["identity"]["mean"]["change"] == pytest.approx(-0.075)
+    assert found["position"]["mse"]["worlds"]["moving-glyphs"]["change"] == pytest.approx(0.02)
+    assert found["steps_per_second"] == pytest.approx(300 / 61, abs=0.01)
+    assert json.loads((handmade / "summary.json").read_text()) == found
+
+
+def test_description_says_it_in_words(handmade: Path) -> None:
+    text = describe(summary(handmade))
+    for line in (
+        "Environments: 3 found in a stream of 3 worlds, 1 false alarm",
+        "step 104: new environment 1 (4 batches after the world changed to digits)",
+        "step 260: back in environment 2 (false alarm: the world is still moving-digits)",
+        "shared by several environments: 0, 1, 2",
+        "x is latent 0 (correlation +0.90), y is latent 2 (correlation -0.80)",
+        "digits = environment 1: uses 1, 3; masked 0, 2 (position: 0, 2)",
+        "mean change: class -7.5 points, position +2.0e-02",
+        "300 steps in 1 min 1 s, 4.9 steps/s",
+    ):
+        assert line in text
+    assert "1.0e-02 (1.2 px)" in text
+
+
+def test_a_switch_nobody_announced_is_reported(handmade: Path) -> None:
+    rows = [line for line in (handmade / "rows.jsonl").read_text().splitlines() if '"true_step": 100' not in line]
+    (handmade / "rows.jsonl").write_text("\n".join(rows) + "\n")
+    found = summary(handmade)
+    assert found["missed"] == [100]
+    assert "step 100: the world changed and no switch was announced" in describe(found)
+
+
+def test_a_run_that_stopped_at_the_end_of_a_stage_has_missed_nothing_yet(handmade: Path) -> None:
+    rows = [json.loads(line) for line in (handmade / "rows.jsonl").read_text().splitlines()]
+    for last, missed in ((100, []), (101, [100])):
+        kept = [row for row in rows if row["step"] <= 100] + [_probe(last, "moving-glyphs", accuracy=0.5)]
+        (handmade / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        found = summary(handmade)
+        assert (found["steps"], found["missed"]) == (last, missed)
+
+
+def test_two_stages_of_one_world_have_no_switch_between(handmade: Path) -> None:
+    config = json.loads((handmade / "config.json").read_text())
+    worlds = ["moving-glyphs", "moving-glyphs", "digits", "moving-digits"]
+    config["stages"] = [[world, 50 if world == "moving-glyphs" else 100] for world in worlds]
+    (handmade / "config.json").write_text(json.dumps(config))
+    assert summary(handmade)["missed"] == []  # 100 and 200 were announced, and nothing changed at 50

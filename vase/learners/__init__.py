@@ -1,0 +1,1 @@
+"""Learners: VASE, and the protocol that any other one follows."""

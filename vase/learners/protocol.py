@@ -1,0 +1,76 @@
+"""What a learner is: the protocol that trainer, probes, measures and experiments rely on, and optional capabilities.
+
+A learner is built as `Class(config, seed=..., device=..., **options)`. `partial_fit`, `posterior` and the state are
+enough to be trained, probed, saved and compared. What a learner can do beyond that is told by the protocols below:
+callers ask with `isinstance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from vase.learners.records import EnvironmentView, Inference, Step
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Learns a representation from a stream of batches. Nothing else is needed to be trained and measured."""
+
+    @property
+    def n_latents(self) -> int:
+        """N, the size of a code."""
+
+    @property
+    def steps(self) -> int:
+        """Batches seen so far."""
+
+    def partial_fit(self, images: Any) -> Step:
+        """Learn from one batch. Bad input raises and leaves the state unchanged."""
+
+    def posterior(self, images: Any) -> tuple[Float[np.ndarray, "B N"], Float[np.ndarray, "B N"]]:
+        """Mean and standard deviation of q(z|x). Learns nothing."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that an exact continuation needs: nested dictionaries of tensors and JSON-ready values."""
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()` of a learner that was built with the same arguments."""
+
+
+@runtime_checkable
+class InfersEnvironments(Protocol):
+    """A learner that infers which environment its batches come from."""
+
+    @property
+    def environment(self) -> int:
+        """The current environment."""
+
+    @property
+    def environments(self) -> tuple[EnvironmentView, ...]:
+        """What is known of every environment so far."""
+
+    def infer_environment(self, images: Any) -> Inference:
+        """The environment that a batch belongs to."""
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """A learner with a decoder."""
+
+    def decode(self, z: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
+        """E[x|z], in an environment if the learner has any."""
+
+    def reconstruct(self, images: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
+        """Decode the means of q(z|x)."""
+
+
+@runtime_checkable
+class Dreams(Protocol):
+    """A learner that can sample images of what it has learnt."""
+
+    def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> Float[np.ndarray, "n C H W"]:
+        """Images decoded from prior samples."""

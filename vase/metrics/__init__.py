@@ -1,0 +1,1 @@
+"""Measures: codes and factors, or rows, in; numbers out."""

@@ -1,0 +1,1 @@
+"""Networks: encoder, decoder, environment classifier, likelihoods."""

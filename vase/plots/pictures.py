@@ -1,0 +1,285 @@
+"""Pictures out of a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vase.plots.latents import State, latent_states, state_box, state_legend
+from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
+
+if TYPE_CHECKING:
+    from vase.learners.vase import VASE
+
+Images = Mapping[int, np.ndarray]
+"""Environment -> images of it, (n, C, H, W)."""
+
+_PER_LINE = 4
+"""Environments side by side, at most."""
+_COLUMN = 2.8
+"""Inches of one environment's strips."""
+_GAP = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Traversal:
+    """A seed image, and what some latents make of it in one environment."""
+
+    heading: str
+    colour: str
+    """Of the environment."""
+    latents: tuple[int, ...]
+    states: Int[np.ndarray, " L"]
+    """`State` of these latents in the environment."""
+    seed: np.ndarray
+    """(C, H, W)."""
+    reconstruction: np.ndarray
+    frames: np.ndarray
+    """(L, P, C, H, W): each latent from -span to span."""
+
+
+def traversals(
+    model: VASE,
+    images_by_environment: Images,
+    labels: Mapping[int, str] | None = None,
+    *,
+    spare: int = 2,
+    span: float = 2.0,
+    points: int = 9,
+    colours: Mapping[int, str] | None = None,
+) -> Figure:
+    """Each latent moved from -span to span, the others as encoded; one column of traversals per environment.
+
+    Rows are latents that some environment uses, most shared and most effective first, and `spare` others; at most 16.
+    """
+    environments = _chosen(images_by_environment)
+    latents = order_latents(model, images_by_environment, spare)
+    blocks = [
+        traversal_of(
+            model,
+            s,
+            images_by_environment[s][:1],
+            latents,
+            span=span,
+            points=points,
+            colour=(colours or {}).get(s),
+            heading=_heading(s, labels),
+        )
+        for s in environments
+    ]
+    return traversal_page(blocks, span=span)
+
+
+def traversal_page(
+    blocks: Sequence[Traversal],
+    *,
+    span: float = 2.0,
+    column: float = _COLUMN,
+    title: str | None = None,
+    names: Mapping[int, str] | None = None,
+) -> Figure:
+    """A page of traversals of the same latents; `column` is the width of one in inches, `names` say what they mean."""
+    columns = 3 if len(blocks) in (5, 6) else min(len(blocks), _PER_LINE)
+    lines = -(-len(blocks) // columns)
+    rows, points = blocks[0].frames.shape[:2]
+    with styled():
+        height = (rows + 1) * column / points * 1.09
+        figure = new_figure(0.1 + columns * (column + 0.65), 0.45 + lines * (height + 0.62) + 0.3 * bool(title))
+        grid = figure.subplots(lines, columns, squeeze=False)
+        for axis in grid.flat:
+            axis.set_axis_off()
+        for axis, block in zip(grid.flat, blocks, strict=False):
+            draw_traversals(axis, [block], span=span, names=names)
+            axis.set_title(block.heading)
+        figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    return figure
+
+
+def order_latents(model: VASE, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
+    """Used latents, shared ones first and then by what they change in the image, and a few unused ones."""
+    change = [_change(model, s, images) for s, images in images_by_environment.items()]
+    return rank_latents(latent_states(model), np.sum(change, axis=0), spare, most)
+
+
+def rank_latents(
+    states: Int[np.ndarray, "E N"], change: Float[np.ndarray, " N"], spare: int = 2, most: int = 16
+) -> list[int]:
+    """Used latents, shared ones first and then by their `change` of the image, and a few unused ones."""
+    used = (states == State.USED).sum(axis=0)
+    order = sorted(range(len(used)), key=lambda n: (-used[n], -change[n]))
+    count = int((used > 0).sum())
+    return order[: min(count + spare, most)]
+
+
+def _change(model: VASE, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
+    """Mean change of a pixel between the two ends of each latent's traversal."""
+    frames = np.asarray(model.traverse(images[:4], points=2, environment=environment))
+    return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
+
+
+def traversal_of(
+    model: VASE,
+    environment: int,
+    seed: np.ndarray,
+    latents: Sequence[int],
+    *,
+    span: float = 2.0,
+    points: int = 9,
+    colour: str | None = None,
+    heading: str = "",
+) -> Traversal:
+    """Traversals of one seed image, (1, C, H, W), by a learner."""
+    chosen = list(latents)
+    frames = model.traverse(seed, latents=chosen, span=span, points=points, environment=environment)
+    return Traversal(
+        heading=heading,
+        colour=colour or world_colour(environment),
+        latents=tuple(chosen),
+        states=latent_states(model)[environment][chosen],
+        seed=np.asarray(seed)[0],
+        reconstruction=np.asarray(model.reconstruct(seed, environment=environment))[0],
+        frames=np.asarray(frames)[0],
+    )
+
+
+def draw_traversals(
+    axis: Axes,
+    blocks: Sequence[Traversal],
+    *,
+    header: bool = True,
+    span: float = 2.0,
+    before: Sequence[tuple[Int[np.ndarray, " L"], str]] = (),
+    names: Mapping[int, str] | None = None,
+) -> list[float]:
+    """Traversals of the same latents side by side, one strip per latent, marked as used, unused or masked.
+
+    `before` puts more marks on the left, a column per (states, colour); `names` say what a latent means. Returns where
+    columns begin on the x axis, in pixels: first these, then the blocks.
+    """
+    latents, (points, _, height, width) = blocks[0].latents, blocks[0].frames.shape[1:]
+    pitch, total = height + 3 * _GAP, points * (width + _GAP) - _GAP
+    lefts = [i * (total + 0.5 * width) for i in range(len(blocks))]
+    columns = [-0.4 * width - 0.36 * width * (len(before) - i) for i in range(len(before))]
+    rows = len(latents) + header
+    axis.set_axis_on()
+    for left, block in zip(lefts, blocks, strict=True):
+        extent = (left, left + total, rows * pitch, 0)
+        axis.imshow(_canvas(block, header), extent=extent, aspect="equal")
+    marks = [(left - 0.24 * width, 0.15 * width, b.states, b.colour) for left, b in zip(lefts, blocks, strict=True)]
+    marks += [(left, 0.3 * width, *column) for left, column in zip(columns, before, strict=True)]
+    for left, thick, states, colour in marks:
+        for i, state in enumerate(states):
+            axis.add_patch(state_box(State(state), (left, (i + header) * pitch), thick, height, colour))
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0, pad=9)
+    middles = [i * pitch + height / 2 for i in range(rows)]
+    axis.set_yticks(middles, (["seed"] if header else []) + [_name(n, names) for n in latents])
+    used = np.any([block.states == State.USED for block in blocks], axis=0)
+    for text, bold in zip(axis.get_yticklabels()[header:], used, strict=True):
+        text.set(color=INK if bold else GREY, fontweight="bold" if bold else "normal")
+    ends = [left + place for left in lefts for place in (width / 2, total / 2, total - width / 2)]
+    axis.set_xticks(ends, [f"−{span:g}", "0", f"{span:g}"] * len(lefts))
+    axis.set_xlim(min([-0.3 * width, *columns]), lefts[-1] + total)
+    axis.set_ylim(rows * pitch, 0)
+    return [*columns, *lefts]
+
+
+def _name(latent: int, names: Mapping[int, str] | None) -> str:
+    meaning = (names or {}).get(latent)
+    return f"{meaning}  z{latent}" if meaning else f"z{latent}"
+
+
+def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
+    """The strips of a traversal below each other, masked ones faded; on top the seed and its reconstruction."""
+    rows = [strip(frames, _GAP) for frames in block.frames]
+    rows = [0.3 * row + 0.7 if state == State.MASKED else row for row, state in zip(rows, block.states, strict=True)]
+    height, total = rows[0].shape[:2]
+    if header:
+        pair = strip(np.moveaxis(np.stack([rgb(block.seed), rgb(block.reconstruction)]), -1, -3), _GAP)
+        rows.insert(0, np.ones((height, total, 3)))
+        rows[0][:, : pair.shape[1]] = pair
+    pitch = height + 3 * _GAP
+    canvas = np.ones((len(rows) * pitch, total, 3))
+    for i, row in enumerate(rows):
+        canvas[i * pitch : i * pitch + height] = row
+    return canvas
+
+
+def reconstructions(
+    model: VASE,
+    images_by_environment: Images,
+    labels: Mapping[int, str] | None = None,
+    *,
+    n: int = 8,
+) -> Figure:
+    """Per environment: images, their reconstructions, and dreams of it from nothing but the prior."""
+    environments = _chosen(images_by_environment)
+    columns = 3 if len(environments) in (3, 5, 6) else min(len(environments), 2)
+    lines = -(-len(environments) // columns)
+    with styled():
+        figure = new_figure(0.1 + columns * (3.4 + 1.05), 0.1 + lines * (3 * 3.4 / n * 1.09 + 0.40))
+        grid = figure.subplots(lines, columns, squeeze=False)
+        for axis in grid.flat:
+            axis.set_axis_off()
+        for axis, environment in zip(grid.flat, environments, strict=False):
+            images = images_by_environment[environment][:n]
+            rows = {
+                "image": images,
+                "reconstruction": model.reconstruct(images, environment=environment),
+                "dream": model.dream(len(images), environment=environment, seed=0),
+            }
+            draw_rows(axis, {name: np.asarray(row) for name, row in rows.items()})
+            axis.set_title(_heading(environment, labels))
+    return figure
+
+
+def draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
+    """Images below each other, (n, C, H, W) per row, with the names of the rows."""
+    strips = [strip(row, _GAP) for row in rows.values()]
+    height, width = strips[0].shape[:2]
+    pitch = height + 3 * _GAP
+    canvas = np.ones((len(strips) * pitch, width, 3))
+    for i, row in enumerate(strips):
+        canvas[i * pitch : i * pitch + height] = row
+    axis.set_axis_on()
+    axis.imshow(canvas, extent=(0, width, len(strips) * pitch, 0), aspect="equal")
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    axis.set_xticks([])
+    axis.set_yticks([i * pitch + height / 2 for i in range(len(strips))], list(rows))
+
+
+def position_latents(model: VASE, images: np.ndarray, environment: int, points: int = 5) -> tuple[int, int]:
+    """The two latents that move the object farthest, by the centre of what is drawn; the more sideways one first.
+
+    The axes need not be horizontal and vertical: any two directions span the plane.
+    """
+    frames = rgb(np.asarray(model.traverse(images[:8], points=points, environment=environment))).mean(axis=-1)
+    background = np.median(frames, axis=(-2, -1), keepdims=True)
+    weight = np.abs(frames - background) + 1e-9
+    rows, columns = np.arange(frames.shape[-2])[:, None], np.arange(frames.shape[-1])
+    mass = weight.sum(axis=(-2, -1))
+    x, y = ((weight * place).sum(axis=(-2, -1)) / mass for place in (columns, rows))
+    sideways, vertical = (np.abs((place[:, :, -1] - place[:, :, 0]).mean(axis=0)) for place in (x, y))
+    a, b = np.argsort(-np.hypot(sideways, vertical), kind="stable")[:2]
+    first, second = sorted((int(a), int(b)), key=lambda n: vertical[n] - sideways[n])
+    return first, second
+
+
+def _heading(environment: int, labels: Mapping[int, str] | None) -> str:
+    name = (labels or {}).get(environment)
+    return f"{environment}  {name}" if name else f"environment {environment}"
+
+
+def _chosen(images_by_environment: Images) -> list[int]:
+    if not images_by_environment:
+        raise ValueError("no images to draw; give environment -> images, at least one environment")
+    return sorted(images_by_environment)

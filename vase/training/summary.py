@@ -1,0 +1,252 @@
+"""What a run found, from its saved rows alone: numbers for a file, and sentences for a reader."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from vase import checkpoint
+from vase.metrics.probes import Metric, forgetting, maximum
+from vase.training.directory import Row, RunDirectory
+
+Stages = list[tuple[str, int]]
+
+
+def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
+    """Compute the summary of a run, finished or not, and write it to summary.json."""
+    directory = RunDirectory(run_dir)
+    config = directory.read_config()
+    rows, segments = directory.rows(), directory.timing()
+    stages: Stages = [(str(world), int(steps)) for world, steps in config["stages"]]
+    reached = max((int(row["step"]) for row in rows), default=0)
+    seconds, timed = sum(s["seconds"] for s in segments), sum(s["to"] - s["from"] for s in segments)
+    found = {
+        "complete": any(row["kind"] == "end" for row in rows),
+        "steps": reached,
+        "total": sum(steps for _, steps in stages),
+        "stream": [world for world, _ in stages],
+        "sources": config["sources"],
+        "preset": config["settings"]["preset"],
+        "seed": config["settings"]["seed"],
+        **_switches(rows, stages, reached),
+        **_latents(rows),
+        "identity": _scores(rows, stages, "accuracy"),
+        "position": {metric: _scores(rows, stages, metric) for metric in ("mse", "pixels")},
+        "probes": sorted({row["mode"] for row in rows if row["kind"] == "probe"}),
+        "seconds": round(seconds, 1),
+        "steps_per_second": round(timed / seconds, 2) if seconds else None,
+    }
+    checkpoint.write_json_atomic(directory.path / "summary.json", found)
+    return found
+
+
+def _switches(rows: list[Row], stages: Stages, reached: int) -> dict[str, Any]:
+    """Announced switches against the true ones."""
+    switches = [row for row in rows if row["kind"] == "switch" and row["from"] is not None]
+    delays = [row["delay"] for row in switches if not row["false_alarm"]]
+    caught = {row["true_step"] for row in switches}
+    true, start = [], 0
+    for (world, steps), (following, _) in pairwise(stages):
+        start += steps
+        if world != following and start < reached:
+            true.append(start)
+    names = ("step", "world", "environment", "is_new", "from", "true_step", "delay", "false_alarm", "reasons")
+    births = [row["environment"] for row in rows if row["kind"] == "switch" and row["is_new"]]
+    return {
+        "environments": len(births),
+        "worlds": len({world for world, _ in stages}),
+        "switches": [{name: row[name] for name in names} for row in switches],
+        "delays": delays,
+        "false_alarms": sum(row["false_alarm"] for row in switches),
+        "missed": [step for step in true if step not in caught],
+    }
+
+
+def _latents(rows: list[Row]) -> dict[str, Any]:
+    """Used, masked, shared and recruited latents; what became of the position latents."""
+    ends = [row for row in rows if row["kind"] == "stage"]
+    last = next((row for row in rows if row["kind"] == "end"), ends[-1] if ends else None)
+    first = next((row["position"] for row in ends if "position" in row), None)
+    position = sorted({first[axis]["latent"] for axis in "xy"}) if first else []
+    stages = []
+    for row in ends:
+        masked = _where(not flag for flag in row["mask"])
+        stage = {
+            "world": row["world"],
+            "environment": row["environment"],
+            "used": _where(row["used"]),
+            "masked": masked,
+            "position_latents": row.get("position"),
+            "position_masked": [latent for latent in position if latent in masked],
+        }
+        stages.append(stage)
+    environments: list[dict[str, list[int]]] = []
+    used: list[list[int]] = []
+    for known in last["environments"] if last else []:
+        mine = _where(known["used"])
+        earlier = {latent for other in used for latent in other}
+        used.append(mine)
+        environments.append(
+            {
+                "used": mine,
+                "masked": _where(not flag for flag in known["mask"]),
+                "recruited": [latent for latent in mine if latent not in earlier],
+            }
+        )
+    counts = {latent: sum(latent in mine for mine in used) for mine in used for latent in mine}
+    return {
+        "latents": len(last["environments"][0]["used"]) if last else None,
+        "environment_latents": environments,
+        "shared": sorted(latent for latent, count in counts.items() if count > 1),
+        "stages": stages,
+        "position_latents": {"first": first, "end": last.get("position") if last else None},
+        "held": last["held"] if last else 0,
+        "dropped": last["dropped"] if last else 0,
+    }
+
+
+def _where(flags: Iterable[bool]) -> list[int]:
+    return [index for index, flag in enumerate(flags) if flag]
+
+
+def _scores(rows: list[Row], stages: Stages, metric: Metric) -> dict[str, Any]:
+    """Best during, worst after and at the end per world; changes as the appendix defines them."""
+    probes = [row for row in rows if row["kind"] == "probe" and metric in row]
+    best, change = maximum(rows, stages, metric), forgetting(rows, stages, metric)
+    worlds = {}
+    for world in dict.fromkeys(row["world"] for row in probes):
+        points = [(int(row["step"]), float(row[metric])) for row in probes if row["world"] == world]
+        after = [value for step, value in points if _away(step, world, stages)]
+        worst = min if metric == "accuracy" else max
+        worlds[world] = {
+            "best": best.worlds.get(world),
+            "worst_after": worst(after) if after else None,
+            "end": points[-1][1],
+            "change": change.worlds.get(world),
+        }
+    means = {"best": best.mean, "change": change.mean}
+    return {"worlds": worlds, "mean": {name: None if math.isnan(value) else value for name, value in means.items()}}
+
+
+def _away(step: int, world: str, stages: Stages) -> bool:
+    """Whether a step lies after the first visit to a world and outside every visit."""
+    start, seen = 0, False
+    for name, steps in stages:
+        if start < step <= start + steps:
+            return seen and name != world
+        seen = seen or name == world
+        start += steps
+    return False
+
+
+# ------------------------------------------------------------------------------------------------------- for a reader
+
+
+def describe(found: dict[str, Any]) -> str:
+    """The summary in sentences and small tables."""
+    parts = [_headline(found), *_switch_lines(found), "", *_latent_lines(found)]
+    if found["identity"]["worlds"]:
+        parts += ["", *_score_lines(found)]
+    parts += ["", _speed(found)]
+    return "\n".join(parts)
+
+
+def _headline(found: dict[str, Any]) -> str:
+    worlds = " → ".join(found["stream"])
+    state = "" if found["complete"] else f" (not finished: step {found['steps']:,} of {found['total']:,})"
+    alarms = _count(found["false_alarms"], "false alarm")
+    return (
+        f"{worlds}{state}\n\nEnvironments: {found['environments']} found in a stream of "
+        f"{_count(found['worlds'], 'world')}, {alarms}"
+    )
+
+
+def switch_sentence(row: Row) -> str:
+    """An announced switch in one line, with the learner's reasons."""
+    what = f"new environment {row['environment']}" if row["is_new"] else f"back in environment {row['environment']}"
+    if row["false_alarm"]:
+        when = f"false alarm: the world is still {row['world']}"
+    else:
+        when = f"{_count(row['delay'], 'batch')} after the world changed to {row['world']}"
+    return f"step {row['step']:,}: {what} ({when})" + (f": {'; '.join(row['reasons'])}" if row["reasons"] else "")
+
+
+def _switch_lines(found: dict[str, Any]) -> list[str]:
+    lines = {row["step"]: switch_sentence({**row, "reasons": []}) for row in found["switches"]}
+    lines |= {step: f"step {step:,}: the world changed and no switch was announced" for step in found["missed"]}
+    return [f"  {lines[step]}" for step in sorted(lines)]
+
+
+def _latent_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"Latents ({found['latents']}): shared by several environments: {_list(found['shared'])}"]
+    first, end = found["position_latents"]["first"], found["position_latents"]["end"]
+    if first:
+        axes = ", ".join(f"{axis} is latent {_axis(first[axis])}" for axis in "xy")
+        lines.append(f"  position, as learnt in {first['world']}: {axes}")
+    if end and end != first:
+        axes = ", ".join(f"{axis} is latent {_axis(end[axis])}" for axis in "xy")
+        lines.append(f"  position in {end['world']}, at the end of the run: {axes}")
+    for stage in found["stages"]:
+        position = stage["position_masked"]
+        hint = f" (position: {_list(position)})" if position else ""
+        lines.append(
+            f"  {stage['world']} = environment {stage['environment']}: "
+            f"uses {_list(stage['used'])}; masked {_list(stage['masked'])}{hint}"
+        )
+    return lines
+
+
+def _axis(found: dict[str, Any]) -> str:
+    return f"{found['latent']} (correlation {found['correlation']:+.2f})"
+
+
+def _score_lines(found: dict[str, Any]) -> list[str]:
+    """Probe scores: best during the world's own stage, worst afterwards, at the end."""
+    identity, mse, pixels = found["identity"], found["position"]["mse"], found["position"]["pixels"]
+    table: list[tuple[str, ...]] = [("", "best during", "worst after", "at the end", "change")]
+    moments = ("best", "worst_after", "end")
+    for world, score in identity["worlds"].items():
+        shown = ["–" if score[name] is None else f"{score[name]:.1%}" for name in moments]
+        change = "–" if score["change"] is None else f"{100 * score['change']:+.1f} points"
+        table.append((f"class of {world}", *shown, change))
+    for world, score in mse["worlds"].items():
+        extra = pixels["worlds"].get(world, {})
+        shown = [_error(score[name], extra.get(name)) for name in moments]
+        change = "–" if score["change"] is None else f"{score['change']:+.1e}"
+        table.append((f"position in {world}", *shown, change))
+    widths = [max(len(row[column]) for row in table) for column in range(5)]
+    lines = ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in table]
+    modes = " and ".join(found["probes"])
+    title = f"What {modes} probes read from the representation (position: MSE on [0,1]², RMS in pixels)"
+    means = []
+    if identity["mean"]["change"] is not None:
+        means.append(f"class {100 * identity['mean']['change']:+.1f} points")
+    if mse["mean"]["change"] is not None:
+        means.append(f"position {mse['mean']['change']:+.1e}")
+    return [title, *(line.rstrip() for line in lines), *([f"  mean change: {', '.join(means)}"] if means else [])]
+
+
+def _error(mse: float | None, pixels: float | None) -> str:
+    if mse is None:
+        return "–"
+    return f"{mse:.1e}" + ("" if pixels is None else f" ({pixels:.1f} px)")
+
+
+def _speed(found: dict[str, Any]) -> str:
+    minutes, seconds = divmod(round(found["seconds"]), 60)
+    rate = f", {found['steps_per_second']:.1f} steps/s" if found["steps_per_second"] else ""
+    return (
+        f"{found['steps']:,} steps in {minutes} min {seconds} s{rate}; preset {found['preset']}, seed {found['seed']}"
+    )
+
+
+def _list(latents: Sequence[int]) -> str:
+    return ", ".join(map(str, latents)) or "none"
+
+
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}" if number == 1 else f"{'no' if number == 0 else f'{number:,}'} {what}{plural}"

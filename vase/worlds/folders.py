@@ -1,0 +1,192 @@
+"""Your own images: an array, or a folder of pictures."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+from PIL import Image
+
+from vase.worlds.datasets import check_split
+from vase.worlds.world import Batch, whole
+
+ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayWorld:
+    """Images held in memory, drawn uniformly with replacement; factor ``label`` if labels are known."""
+
+    name: str
+    images: UInt8[np.ndarray, "N C H W"] = field(repr=False)
+    labels: Int64[np.ndarray, " N"] | None = field(default=None, repr=False)
+    classes: tuple[str, ...] = ()
+    source: str = "array"
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that labels count, 0 without labels."""
+        return 0 if self.labels is None else max(len(self.classes), 1 + int(self.labels.max()))
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        channels, height, width = self.images.shape[1:]
+        return (channels, height, width)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images with replacement."""
+        chosen = rng.integers(len(self.images), size=whole("n", n, 1))
+        return Batch(self.images[chosen], {} if self.labels is None else {"label": self.labels[chosen]})
+
+
+def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayWorld:
+    """Make an environment of your images.
+
+    Args:
+        images: (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
+            0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
+        labels: one whole number per image, optional.
+        name: the environment's name.
+    """
+    pixels = _channels_first(as_pixels(_numpy(images)))
+    if labels is None:
+        return ArrayWorld(name, pixels)
+    values = _numpy(labels)
+    if values.shape != (len(pixels),) or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels have shape {values.shape} and dtype {values.dtype}: one whole number per image is needed, "
+            f"shape ({len(pixels)},)"
+        )
+    return ArrayWorld(name, pixels, values.astype(np.int64))
+
+
+def from_folder(
+    path: str | os.PathLike[str], *, size: int = 32, channels: int | None = None, split: str | None = None
+) -> ArrayWorld:
+    """Make an environment of the pictures in a folder, resized to ``size`` × ``size``.
+
+    Without ``split`` every picture is read. With it, the subfolder ``train`` or ``test``; a folder that has neither
+    holds out every fifth picture, in the order of their names, for ``test`` (with fewer than five, both read all).
+    Pictures in subfolders are labelled by the subfolder's name, in alphabetical order over both splits (``classes``).
+
+    Args:
+        path: the folder.
+        size: side of the images in pixels.
+        channels: 1 (grey) or 3 (colour); by default 1 if every picture is grey, else 3.
+        split: None, 'train' or 'test'.
+    """
+    if split is not None:
+        check_split(split)
+    size = whole("size", size, 1)
+    if channels not in (None, 1, 3):
+        raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
+    root = Path(path).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
+    base, files, names = choose_files(root, split)
+    pictures = [_picture(file, size) for file in files]
+    count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
+    stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
+    name, source = f"folder:{path}", f"{len(files)} pictures in {base}"
+    pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
+    if "" in names:
+        return ArrayWorld(name, pixels, source=source)
+    classes = tuple(sorted(names))
+    labels = np.array([classes.index(class_of(file, base)) for file in files], np.int64)
+    return ArrayWorld(name, pixels, labels, classes, source)
+
+
+def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
+    """The folder that is read, its pictures, and the names of all classes of both splits ("" for no subfolder)."""
+    splits = [root / name for name in ("train", "test") if (root / name).is_dir()] if split else []
+    if len(splits) == 1:
+        missing = "test" if splits[0].name == "train" else "train"
+        raise ValueError(
+            f"image folder {str(root)!r} has a subfolder {splits[0].name!r} but none called {missing!r}; "
+            "add it, or put the pictures of both in one folder"
+        )
+    bases = splits or [root]
+    found = {base: _pictures(base) for base in bases}
+    names = {class_of(file, base) for base, files in found.items() for file in files}
+    base = root / split if splits and split else root
+    files = found[base]
+    if split and not splits and len(files) >= 5:
+        files = [file for i, file in enumerate(files) if (i % 5 == 4) == (split == "test")]
+    return base, files, names
+
+
+def _pictures(base: Path) -> list[Path]:
+    files = sorted(file for file in base.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    if not files:
+        raise ValueError(f"image folder {str(base)!r} holds no picture; put files there that end in {sorted(ENDINGS)}")
+    return files
+
+
+def class_of(file: Path, base: Path) -> str:
+    """The subfolder of a file; "" if it has none."""
+    return file.relative_to(base).parts[0] if file.parent != base else ""
+
+
+def read_picture(file: Path) -> Image.Image:
+    """Read one picture as grey (mode L) or colour (mode RGB); name it if it cannot be read."""
+    try:
+        with Image.open(file) as opened:
+            grey = opened.mode in {"1", "L", "LA"}
+            if opened.mode in {"I", "I;16", "F"}:
+                raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
+            return opened.convert("L" if grey else "RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
+
+
+def _picture(file: Path, size: int) -> Image.Image:
+    """Read one picture at the wanted size."""
+    picture = read_picture(file)
+    if picture.size == (size, size):
+        return picture
+    return picture.resize((size, size), Image.Resampling.BILINEAR)
+
+
+def _numpy(values: Any) -> np.ndarray:
+    if hasattr(values, "detach"):  # a torch tensor, without importing torch
+        values = values.detach().cpu().numpy()
+    return np.asarray(values)
+
+
+def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
+    """Convert to uint8 0..255; refuse NaN, infinity and values out of range by name."""
+    if images.dtype == np.uint8:
+        return images
+    if images.dtype == np.bool_:
+        return images.astype(np.uint8) * np.uint8(255)
+    kind = images.dtype.kind
+    if kind not in "iuf":
+        raise TypeError(f"images have dtype {images.dtype}: must be uint8 or floats in [0, 1]; convert them first")
+    top = 1 if kind == "f" else 255
+    wrong = ~((images >= 0) & (images <= top))  # NaN compares false
+    if wrong.any():
+        raise ValueError(
+            f"images hold the value {images[wrong][0]}: {'floats' if top == 1 else 'whole numbers'} must lie in "
+            f"[0, {top}]; rescale or clip them"
+        )
+    return np.rint(images.astype(np.float64) * 255).astype(np.uint8) if kind == "f" else images.astype(np.uint8)
+
+
+def _channels_first(images: UInt8[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "N C H W"]:
+    """Bring (N,H,W), (N,C,H,W) or (N,H,W,C) into (N,C,H,W), contiguous, as a copy."""
+    if 0 in images.shape or images.ndim not in (3, 4):
+        raise ValueError(f"images have shape {images.shape}: must be a non-empty (N,H,W), (N,C,H,W) or (N,H,W,C) array")
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.shape[1] > 4:
+        if images.shape[3] > 4:
+            raise ValueError(
+                f"images have shape {images.shape}: neither axis 1 nor axis 3 has 1 to 4 channels; reorder"
+            )
+        images = np.moveaxis(images, 3, 1)
+    return np.array(images, order="C")

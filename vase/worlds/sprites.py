@@ -1,0 +1,118 @@
+"""Sprite environments of the paper's Section 4: a small image on an empty canvas, moving or still, or its negative."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+import numpy as np
+from jaxtyping import Int64, UInt8
+
+from vase.worlds import sources
+from vase.worlds.download import cache_folder
+from vase.worlds.resize import resize
+from vase.worlds.world import Batch, whole
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Sprites resized once; environments that show the same sprites at the same size share one bank."""
+
+    sprites: UInt8[np.ndarray, "N s s"]
+    labels: Int64[np.ndarray, " N"]
+    source: str
+
+
+_banks: WeakValueDictionary[tuple[object, ...], Bank] = WeakValueDictionary()
+
+
+@dataclass(frozen=True)
+class SpriteWorld:
+    """Sprites of one dataset pasted on a square canvas.
+
+    ``moving``: uniform whole-pixel offsets 0..canvas−sprite on both axes; otherwise centred. ``inverse``: 255 − image
+    over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1].
+    Two environments are equal if their images are distributed alike, whatever their names.
+    """
+
+    name: str = field(compare=False)
+    canvas: int
+    bank: Bank = field(repr=False)
+    moving: bool = False
+    inverse: bool = False
+
+    def __post_init__(self) -> None:
+        whole("canvas", self.canvas, 1)
+        check_fits(self.canvas, self.sprite)
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that labels count."""
+        return 1 + int(self.bank.labels.max())
+
+    @property
+    def sprite(self) -> int:
+        """Side of a sprite in pixels."""
+        return self.bank.sprites.shape[-1]
+
+    @property
+    def source(self) -> str:
+        """Which data this really is, and by which route it came."""
+        return self.bank.source
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        return (1, self.canvas, self.canvas)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` sprites with replacement and paste each at its place."""
+        n = whole("n", n, 1)
+        chosen = rng.integers(len(self.bank.sprites), size=n)
+        side, span = self.sprite, self.canvas - self.sprite
+        if self.moving and span:
+            tops, lefts = rng.integers(span + 1, size=(2, n))
+            y, x = tops / span, lefts / span
+        else:
+            tops = lefts = np.full(n, span // 2)
+            y, x = np.full(n, 0.5), np.full(n, 0.5)
+        images = np.zeros((n, 1, self.canvas, self.canvas), np.uint8)
+        sprites = self.bank.sprites[chosen]
+        for image, sprite, top, left in zip(images, sprites, tops.tolist(), lefts.tolist(), strict=True):
+            image[0, top : top + side, left : left + side] = sprite
+        if self.inverse:
+            np.subtract(255, images, out=images)
+        return Batch(images, {"label": self.bank.labels[chosen], "x": x, "y": y})
+
+
+def check_fits(canvas: int, sprite: int) -> None:
+    """Refuse a sprite that is larger than its canvas."""
+    if canvas < sprite:
+        raise ValueError(
+            f"canvas = {canvas} is smaller than sprite = {sprite}: a sprite must fit on its canvas; "
+            f"use canvas >= {sprite} or a smaller sprite"
+        )
+
+
+def bank(
+    dataset: str,
+    sprite: int,
+    split: str = "train",
+    folder: str | os.PathLike[str] | None = None,
+    fallback: bool = False,
+    report: sources.Report | None = None,
+) -> Bank:
+    """Load a dataset and resize its images to ``sprite`` × ``sprite``, once for all environments that are alive."""
+    side = whole("sprite", sprite, 1)
+    where = (side, split, None if folder is None else os.fspath(folder), str(cache_folder()))
+    held = _banks.get((dataset, *where)) or (_banks.get(("stand-in for", dataset, *where)) if fallback else None)
+    if held is not None:
+        return held
+    data = (sources.load_or_embedded if fallback else sources.load)(dataset, split, folder, report)
+    real = data.source.split()[0]
+    held = _banks.get((real, *where)) or Bank(resize(data.images, side), data.labels, data.source)
+    _banks[(real, *where)] = held
+    if real != dataset:
+        _banks[("stand-in for", dataset, *where)] = held
+    return held

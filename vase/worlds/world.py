@@ -1,0 +1,94 @@
+"""What a learner sees: batches of images, and the environments they are drawn from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import UInt8
+
+CONTRAST = 0.8
+"""What ``soft-`` leaves of the contrast about mid-grey: black becomes 26, white 230. The paper's appendix: "slightly
+reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar"."""
+_SOFT = np.rint(127.5 + CONTRAST * (np.arange(256) - 127.5)).astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Images with their ground truth, which only probes and metrics may read.
+
+    ``factors`` maps a factor's name to one value per image: ``label`` (int64) and, for sprites, ``x`` and ``y``
+    (float64 in [0, 1]: offset divided by the largest offset; 0.5 for a sprite that never moves).
+    """
+
+    images: UInt8[np.ndarray, "n C H W"]
+    factors: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+@runtime_checkable
+class World(Protocol):
+    """A distribution of images: the paper's s. Anything with these three members can be put on a schedule."""
+
+    @property
+    def name(self) -> str:
+        """Short name, used in rows and figures."""
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images; all randomness comes from ``rng``."""
+
+
+@dataclass(frozen=True)
+class SoftWorld:
+    """Another environment with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image.
+
+    What the other environment tells beyond images (classes, size of sprites, source) is passed on.
+    """
+
+    name: str = field(compare=False)
+    inner: World
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        return self.inner.image_shape
+
+    @property
+    def source(self) -> str:
+        """Which data this really is, and by which route it came."""
+        return getattr(self.inner, "source", "")
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that labels count, 0 without labels."""
+        return getattr(self.inner, "n_classes", 0)
+
+    @property
+    def sprite(self) -> int | None:
+        """Side of a sprite in pixels, None without sprites."""
+        return getattr(self.inner, "sprite", None)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images of the other environment and soften them."""
+        batch = self.inner.sample(n, rng)
+        return Batch(_SOFT[batch.images], batch.factors)
+
+
+def whole(what: str, value: Any, least: int) -> int:
+    """Return ``value`` as an int, or raise an error that names it, the rule and the remedy."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} = {value!r}: expected a whole number; pass an int of at least {least}") from None
+    if isinstance(value, bool) or number < least:
+        raise ValueError(f"{what} = {value!r}: must be a whole number of at least {least}; pass a larger one")
+    return number
