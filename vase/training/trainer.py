@@ -17,6 +17,7 @@ import numpy as np
 from vase.distributed import Crew, together
 from vase.learners.records import Step
 from vase.learners.vase import VASE
+from vase.metrics.detection import compare_switch
 from vase.metrics.position import moves, position_latents
 from vase.metrics.probes import ProbeSuite
 from vase.metrics.worlds import measure_world
@@ -190,11 +191,8 @@ class Tally:
 
     def switch(self, switches: tuple[int, ...], step: int) -> dict[str, Any]:
         """How an announced switch compares with the truth: batches since the world changed, or a false alarm."""
-        recent = [true for true in switches if self.announced <= true < step]
-        self.announced = step
-        if not recent:
-            return {"true_step": None, "delay": None, "false_alarm": True}
-        return {"true_step": recent[-1], "delay": step - recent[-1], "false_alarm": False}
+        before, self.announced = self.announced, step
+        return compare_switch(switches, before, step)
 
 
 @dataclass
