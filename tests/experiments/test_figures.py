@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from vase.experiments import figures
 from vase.experiments.bands import band, probe_bands
 from vase.experiments.study import Condition, Experiment, Results
-from vase.plots.album import Album
+from vase.plots.figure_data import FigureData
 from vase.plots.latents import State
 from vase.plots.style import world_colour
 
@@ -41,7 +41,7 @@ def box(across: float, shade: int) -> np.ndarray:
     return image
 
 
-def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
+def make_album(worlds: tuple[str, ...], inferred: bool) -> FigureData:
     """Environments that draw in their own shade; latent 0 moves the box, the others are ignored."""
     count = len(worlds) if inferred else 1
     environment = np.arange(len(worlds)) if inferred else np.zeros(len(worlds), np.int64)
@@ -54,7 +54,7 @@ def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
     frames = [
         [[box(p / 6 if n == 0 else 0.5, 250 - 10 * w) for p in range(7)] for n in range(LATENTS)] for w in environment
     ]
-    return Album(
+    return FigureData(
         worlds=worlds,
         environment=environment,
         states=states,

@@ -307,7 +307,7 @@ def _table(arguments: argparse.Namespace) -> None:
 
 
 def _figure(arguments: argparse.Namespace) -> None:
-    from vase.plots import save  # here, because it takes matplotlib half a second to wake up
+    from vase.plots.style import save  # here, because it takes matplotlib half a second to wake up
 
     experiment = _experiment(arguments)
     chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures

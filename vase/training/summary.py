@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from vase import checkpoint
-from vase.metrics.probes import Metric, forgetting, maximum
+from vase.metrics.detection import switch_summary
+from vase.metrics.forgetting import Metric, forgetting, maximum
+from vase.metrics.latents import recruited_latents, shared_latents, used_flags
+from vase.metrics.position import position_sentence
+from vase.metrics.record import Record
 from vase.training.directory import Row, RunDirectory
 
 Stages = list[tuple[str, int]]
@@ -31,7 +34,7 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "sources": config["sources"],
         "preset": config["settings"]["preset"],
         "seed": config["settings"]["seed"],
-        **_switches(rows, stages, reached),
+        **switch_summary(Record(tuple(stages), tuple(rows))),
         **_latents(rows),
         "identity": _scores(rows, stages, "accuracy"),
         "position": {metric: _scores(rows, stages, metric) for metric in ("mse", "pixels")},
@@ -41,28 +44,6 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
     }
     checkpoint.write_json_atomic(directory.path / "summary.json", found)
     return found
-
-
-def _switches(rows: list[Row], stages: Stages, reached: int) -> dict[str, Any]:
-    """Announced switches against the true ones."""
-    switches = [row for row in rows if row["kind"] == "switch" and row["from"] is not None]
-    delays = [row["delay"] for row in switches if not row["false_alarm"]]
-    caught = {row["true_step"] for row in switches}
-    true, start = [], 0
-    for (world, steps), (following, _) in pairwise(stages):
-        start += steps
-        if world != following and start < reached:
-            true.append(start)
-    names = ("step", "world", "environment", "is_new", "from", "true_step", "delay", "false_alarm", "reasons")
-    births = [row["environment"] for row in rows if row["kind"] == "switch" and row["is_new"]]
-    return {
-        "environments": len(births),
-        "worlds": len({world for world, _ in stages}),
-        "switches": [{name: row[name] for name in names} for row in switches],
-        "delays": delays,
-        "false_alarms": sum(row["false_alarm"] for row in switches),
-        "missed": [step for step in true if step not in caught],
-    }
 
 
 def _latents(rows: list[Row]) -> dict[str, Any]:
@@ -83,24 +64,16 @@ def _latents(rows: list[Row]) -> dict[str, Any]:
             "position_masked": [latent for latent in position if latent in masked],
         }
         stages.append(stage)
-    environments: list[dict[str, list[int]]] = []
-    used: list[list[int]] = []
-    for known in last["environments"] if last else []:
-        mine = _where(known["used"])
-        earlier = {latent for other in used for latent in other}
-        used.append(mine)
-        environments.append(
-            {
-                "used": mine,
-                "masked": _where(not flag for flag in known["mask"]),
-                "recruited": [latent for latent in mine if latent not in earlier],
-            }
-        )
-    counts = {latent: sum(latent in mine for mine in used) for mine in used for latent in mine}
+    known = last["environments"] if last else []
+    used = used_flags(known)
+    environments = [
+        {"used": _where(one["used"]), "masked": _where(not flag for flag in one["mask"]), "recruited": recruited}
+        for one, recruited in zip(known, recruited_latents(used), strict=True)
+    ]
     return {
         "latents": len(last["environments"][0]["used"]) if last else None,
         "environment_latents": environments,
-        "shared": sorted(latent for latent, count in counts.items() if count > 1),
+        "shared": shared_latents(used),
         "stages": stages,
         "position_latents": {"first": first, "end": last.get("position") if last else None},
         "held": last["held"] if last else 0,
@@ -181,26 +154,28 @@ def _switch_lines(found: dict[str, Any]) -> list[str]:
 
 
 def _latent_lines(found: dict[str, Any]) -> list[str]:
-    lines = [f"Latents ({found['latents']}): shared by several environments: {_list(found['shared'])}"]
-    first, end = found["position_latents"]["first"], found["position_latents"]["end"]
-    if first:
-        axes = ", ".join(f"{axis} is latent {_axis(first[axis])}" for axis in "xy")
-        lines.append(f"  position, as learnt in {first['world']}: {axes}")
-    if end and end != first:
-        axes = ", ".join(f"{axis} is latent {_axis(end[axis])}" for axis in "xy")
-        lines.append(f"  position in {end['world']}, at the end of the run: {axes}")
+    """Used, shared and position latents at the end of the run, then at the end of each stage."""
+    end = "the run" if found["complete"] else "the last finished stage"
+    shared = f"shared by several environments: {_list(found['shared'])}"
+    lines = [f"Latents at the end of {end} ({found['latents']}): {shared}"]
+    for s, latents in enumerate(found["environment_latents"]):
+        lines.append(f"  environment {s}: {_counted('used', latents)}, {_counted('recruited', latents)}")
+    if position := found["position_latents"]["end"]:
+        lines.append(f"  position in {position['world']}: {position_sentence(position)}")
+    lines.append("Latents at the end of each stage:")
     for stage in found["stages"]:
-        position = stage["position_masked"]
-        hint = f" (position: {_list(position)})" if position else ""
+        masked = stage["position_masked"]
+        hint = f" (position: {_list(masked)})" if masked else ""
+        position = f"; {position_sentence(stage['position_latents'])}" if stage["position_latents"] else ""
         lines.append(
             f"  {stage['world']} = environment {stage['environment']}: "
-            f"uses {_list(stage['used'])}; masked {_list(stage['masked'])}{hint}"
+            f"uses {_list(stage['used'])}; masked {_list(stage['masked'])}{hint}{position}"
         )
     return lines
 
 
-def _axis(found: dict[str, Any]) -> str:
-    return f"{found['latent']} (correlation {found['correlation']:+.2f})"
+def _counted(what: str, latents: dict[str, list[int]]) -> str:
+    return f"{len(latents[what])} {what}" + (f" ({_list(latents[what])})" if latents[what] else "")
 
 
 def _score_lines(found: dict[str, Any]) -> list[str]:
