@@ -13,6 +13,7 @@ import numpy as np
 from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
+from vase.metrics.detection import compare_switch
 from vase.metrics.position import moves, position_latents
 from vase.metrics.probes import ProbeSuite
 from vase.metrics.worlds import measure_world
@@ -59,11 +60,11 @@ class Switches(Callback):
         before, self.environment = self.environment, step.environment
         if not step.switched:
             return []
-        true, false_alarm = None, False
+        compared = {"true_step": None, "delay": None, "false_alarm": False}
         if before is not None:
-            true = self.true_switch(run.plan.timeline.switches, run.step)
-            false_alarm = true is None
-        row: SwitchRow = {
+            compared = compare_switch(run.plan.timeline.switches, self.announced, run.step)
+            self.announced = run.step
+        row: Any = {
             "kind": "switch",
             "step": run.step,
             "stage": run.stage,
@@ -71,18 +72,10 @@ class Switches(Callback):
             "from": before,
             "environment": step.environment,
             "is_new": step.is_new,
-            "true_step": true,
-            "delay": None if true is None else run.step - true,
-            "false_alarm": false_alarm,
+            **compared,
             "reasons": list(step.reasons),
         }
         return [row]
-
-    def true_switch(self, switches: Sequence[int], step: int) -> int | None:
-        """The last true switch since the previous announcement; None makes this announcement a false alarm."""
-        recent = [true for true in switches if self.announced <= true < step]
-        self.announced = step
-        return recent[-1] if recent else None
 
     def state_dict(self) -> State:
         return {"announced": self.announced, "environment": self.environment}
