@@ -6,20 +6,30 @@
 2
 """
 
-from vase.training.directory import RunDirectory
-from vase.training.plan import Plan, make_plan
-from vase.training.settings import RunSettings
-from vase.training.summary import describe, summary
-from vase.training.trainer import Event, Interrupted, train
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Event",
-    "Interrupted",
-    "Plan",
-    "RunDirectory",
-    "RunSettings",
-    "describe",
-    "make_plan",
-    "summary",
-    "train",
-]
+from vase.lazy import attach
+
+if TYPE_CHECKING:
+    from vase.training.directory import RunDirectory as RunDirectory
+    from vase.training.plan import Plan as Plan
+    from vase.training.plan import make_plan as make_plan
+    from vase.training.settings import RunSettings as RunSettings
+    from vase.training.summary import describe as describe
+    from vase.training.trainer import Event as Event
+    from vase.training.trainer import Interrupted as Interrupted
+    from vase.training.trainer import train as train
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Event": "trainer",
+        "Interrupted": "trainer",
+        "Plan": "plan",
+        "RunDirectory": "directory",
+        "RunSettings": "settings",
+        "describe": "summary",
+        "make_plan": "plan",
+        "train": "trainer",
+    },
+)
