@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from vase.metrics.worlds import measure_world
-from vase.training import RunSettings, describe, summary
+from vase.training import RunSettings
+from vase.training.summary import describe, summary
 from vase.training.trainer import Tally, position_latents
 from vase.worlds import Batch
 

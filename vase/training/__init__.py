@@ -6,7 +6,21 @@
 2
 """
 
+from typing import TYPE_CHECKING
+
 from vase.lazy import attach
+
+if TYPE_CHECKING:
+    from vase.training.callbacks import Callback as Callback
+    from vase.training.callbacks import Run as Run
+    from vase.training.directory import RunDirectory as RunDirectory
+    from vase.training.plan import Plan as Plan
+    from vase.training.plan import make_plan as make_plan
+    from vase.training.settings import RunSettings as RunSettings
+    from vase.training.summary import describe as describe
+    from vase.training.trainer import Interrupted as Interrupted
+    from vase.training.trainer import Trainer as Trainer
+    from vase.training.trainer import train as train
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -20,7 +34,6 @@ __getattr__, __dir__, __all__ = attach(
         "Trainer": "trainer",
         "describe": "summary",
         "make_plan": "plan",
-        "summary": "summary",
         "train": "trainer",
     },
 )

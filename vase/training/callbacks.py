@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vase.checkpoint import State
@@ -89,7 +89,7 @@ class Run:
     plan: Plan
     learner: Learner
     callbacks: Sequence[Callback] = ()
-    distributed: Crew = Crew()
+    distributed: Crew = field(default_factory=Crew)
     rows: RowWriter | None = None
     """None on all workers but the first."""
     stopping: bool = False

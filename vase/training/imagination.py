@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,9 +92,8 @@ class Imagination(Callback):
     """
 
     def __init__(self, plan: Plan, learner: Learner) -> None:
-        settings = plan.settings
-        self.plan = plan
-        self._learner: Any = learner
+        self.plan, settings = plan, plan.settings
+        self._learner: Any = learner  # `Explorer` needs a differentiable encoder, which no protocol describes
         real = dict(zip(settings.names, (world for world, _ in plan.timeline.stages), strict=True))  # stand-ins
         self._imagined = tuple(real[name] for name in settings.imagined)
         found = {name: translation(train) for name, (train, _) in plan.worlds.items()}
@@ -161,8 +160,8 @@ class Imagination(Callback):
         if run.world in self._imagined and run.step % self.plan.settings.probe_every == 0:
             distance = self._distance(run.world)
             scores = [{**row, **distance} for row in scores] or [distance]
-        place: Any = {"kind": "imagination", "step": run.step, "stage": run.stage, "world": run.world}
-        return [{**place, **row} for row in scores]
+        place = {"kind": "imagination", "step": run.step, "stage": run.stage, "world": run.world}
+        return [cast(ImaginationRow, {**place, **row}) for row in scores]
 
     def on_stage_end(self, run: Run) -> tuple[()]:
         """Keep pictures of what was imagined, and of how the learner reconstructs images that it has not seen."""

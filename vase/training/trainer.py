@@ -10,7 +10,6 @@ from typing import Any
 
 from vase.checkpoint import State
 from vase.distributed import Crew, together
-from vase.learners.protocol import Learner
 from vase.training.callbacks import Callback, Run
 from vase.training.directory import RunDirectory, explain_disk_error
 from vase.training.plan import Plan, build_learner
@@ -133,12 +132,13 @@ def open_run(
         return state["run"], state["learner"] if distributed.size > 1 else None
 
     saved, weights = distributed.first(open_first)
-    run = mine[0] if mine else Run(directory, plan, learner, (Checkpoints(plan.settings.checkpoint_every),), distributed)
-    if not mine and weights is not None:
-        learner.load_state_dict(weights)
+    if not mine:
+        mine.append(Run(directory, plan, learner, [Checkpoints(plan.settings.checkpoint_every)], distributed))
+        if weights is not None:
+            learner.load_state_dict(weights)
     if saved is not None:
         plan.schedule.load_state_dict(saved["schedule"])
-    return run
+    return mine[0]
 
 
 def _open_directory(run: Run, resume: bool, stack: ExitStack) -> State | None:
