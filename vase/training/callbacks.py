@@ -1,7 +1,7 @@
 """Callbacks: everything that happens in a run beside learning. One class per reason; write your own in a few lines.
 
 >>> class Count(Callback):
-...     batches = 0
+...     batches, saved = 0, ("batches",)
 ...     def on_step(self, run, step):
 ...         self.batches += 1
 ...         return [{"kind": "count", "step": run.step, "batches": self.batches}]
@@ -36,6 +36,8 @@ class Callback:
     """
 
     every_process: ClassVar[bool] = False
+    saved: ClassVar[tuple[str, ...]] = ()
+    """Attributes that `state_dict` saves, where it is not overridden."""
 
     @property
     def name(self) -> str:
@@ -75,10 +77,12 @@ class Callback:
 
     def state_dict(self) -> State:
         """What an exact resume needs: nested dictionaries of tensors and JSON-ready values."""
-        return {}
+        return {name: getattr(self, name) for name in self.saved}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a `state_dict()`; only called if that was not empty."""
+        """Continue from a `state_dict()`; not called if that was empty."""
+        for name in self.saved:
+            setattr(self, name, state[name])
 
 
 @dataclass

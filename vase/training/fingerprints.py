@@ -72,35 +72,27 @@ class Fingerprints(Callback):
         self._checked = False
 
     def on_start(self, run: Run) -> None:
-        """Without a checkpoint there are no saved fingerprints: compare folders by name."""
+        """Without a checkpoint, compare folders by name."""
         if not self._checked:
-            self._check(None)
+            self.load_state_dict({"worlds": None})
 
     def state_dict(self) -> State:
         """The fingerprints."""
         return {"worlds": self._now}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Compare the fingerprints with those of the start."""
-        self._check(state["worlds"])
-
-    def _check(self, saved: WorldFingerprints | None) -> None:
+        """Compare the saved fingerprints with the present ones."""
         sources = self._directory.read_config()["sources"]
-        require_same_images(self._directory.path, self._plan, sources, saved, self._now)
+        require_same_images(self._directory.path, self._plan, sources, state["worlds"], self._now)
         self._checked = True
 
 
 def require_same_images(
     path: Path, plan: Plan, sources: Mapping[str, str], saved: WorldFingerprints | None, now: WorldFingerprints
 ) -> None:
-    """Refuse other images than those that a run was started with.
+    """Refuse other images than those that a run was started with: origin `sources`, fingerprints `saved`.
 
-    Args:
-        path: directory of the run.
-        plan: of what is to be done now.
-        sources: origin of the images at the start.
-        saved: fingerprints at the start; None if none were saved, then folders must have the same name.
-        now: fingerprints of the plan.
+    If no fingerprints were saved, folders must have the same name.
     """
     for world, source in plan.sources.items():
         before = sources.get(world, "nothing")

@@ -93,7 +93,7 @@ class Imagination(Callback):
 
     def __init__(self, plan: Plan, learner: Learner) -> None:
         self.plan, settings = plan, plan.settings
-        self._learner: Any = learner  # `Explorer` needs a differentiable encoder, which no protocol describes
+        self._learner = cast(Any, learner)  # `Explorer` needs a differentiable encoder, beyond the protocol
         real = dict(zip(settings.names, (world for world, _ in plan.timeline.stages), strict=True))  # stand-ins
         self._imagined = tuple(real[name] for name in settings.imagined)
         found = {name: translation(train) for name, (train, _) in plan.worlds.items()}

@@ -23,21 +23,15 @@ def shared_plan(
     mine: list[Plan] = []
 
     def prepare() -> tuple[RunSettings, Timeline]:
-        mine.append(prepare_plan(directory, given, resume, distributed.size, note))
-        return mine[0].settings, mine[0].timeline
+        if not resume:
+            directory.require_free()
+        check_workers(directory.settings() if resume else given or RunSettings(), distributed.size)
+        plan = _resumed_plan(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
+        mine.append(plan)
+        return plan.settings, plan.timeline
 
     settings, timeline = distributed.first(prepare)
     return mine[0] if mine else make_plan(settings, timeline)
-
-
-def prepare_plan(
-    directory: RunDirectory, given: RunSettings | None, resume: bool, workers: int = 1, note: Note = print
-) -> Plan:
-    """Check what was asked for, then load the data."""
-    if not resume:
-        directory.require_free()
-    check_workers(directory.settings() if resume else given or RunSettings(), workers)
-    return _resumed_plan(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
 
 
 def check_workers(settings: RunSettings, workers: int) -> None:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from vase.training.fingerprints import Fingerprints
 from vase.training.imagination import Imagination
 from vase.training.plan import Plan, probe_settings
 
+_LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
 _POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
 """Keep the random numbers of different measurements apart."""
 
@@ -51,6 +52,7 @@ def standard_callbacks(
 class Switches(Callback):
     """Rows of announced switches, compared with the true ones."""
 
+    saved = ("announced", "environment")
     announced: int = 0
     """Step of the last announced switch."""
     environment: int | None = None
@@ -64,7 +66,7 @@ class Switches(Callback):
         if before is not None:
             compared = compare_switch(run.plan.timeline.switches, self.announced, run.step)
             self.announced = run.step
-        row: Any = {
+        row = {
             "kind": "switch",
             "step": run.step,
             "stage": run.stage,
@@ -75,13 +77,7 @@ class Switches(Callback):
             **compared,
             "reasons": list(step.reasons),
         }
-        return [row]
-
-    def state_dict(self) -> State:
-        return {"announced": self.announced, "environment": self.environment}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.announced, self.environment = state["announced"], state["environment"]
+        return [cast(SwitchRow, row)]
 
 
 @dataclass
@@ -96,24 +92,18 @@ class StepRows(Callback):
 
 def step_row(run: Run, step: Step) -> StepRow:
     """Every number of a step, rounded to what float32 holds."""
-    return {
+    row = {
         "kind": "step",
         "step": run.step,
         "stage": run.stage,
         "world": run.world,
         "environment": step.environment,
         "held": step.held,
-        "loss": finite(step.loss),
-        "reconstruction": finite(step.reconstruction),
-        "deviance": finite(step.deviance),
-        "kl": finite(step.kl),
-        "capacity": finite(step.capacity),
-        "dream_encoder": finite(step.dream_encoder),
-        "dream_decoder": finite(step.dream_decoder),
-        "classifier": finite(step.classifier),
+        **{name: finite(getattr(step, name)) for name in _LOSSES},
         "atypicality": [finite(value) for value in step.atypicality.tolist()],
         "mask": step.mask.tolist(),
     }
+    return cast(StepRow, row)
 
 
 def finite(value: float) -> float | None:
@@ -141,6 +131,7 @@ class Probes(Callback):
 class LearnerState(Callback):
     """Rows with the state of the learner and the position latents, at the end of each stage and of the run."""
 
+    saved = ("held", "dropped")
     held: int = 0
     """Batches that were held back so far."""
     dropped: int = 0
@@ -153,14 +144,14 @@ class LearnerState(Callback):
 
     def on_stage_end(self, run: Run) -> list[StageRow]:
         learner = run.learner
-        row: Any = {"kind": "stage", "step": run.step, "stage": run.stage, "world": run.world}
+        row: Row = {"kind": "stage", "step": run.step, "stage": run.stage, "world": run.world}
         if isinstance(learner, InfersEnvironments):
             current = learner.environments[learner.environment]
             row |= {"environment": current.index, "mask": current.mask.tolist(), "used": current.used.tolist()}
         row |= {"environments": known_environments(learner), "held": self.held, "dropped": self.dropped}
         if moves(run.plan.worlds[run.world][1]):
             row["position"] = position_of(run, run.world)
-        return [row]
+        return [cast(StageRow, row)]
 
     def on_end(self, run: Run) -> list[EndRow]:
         row: EndRow = {
@@ -173,12 +164,6 @@ class LearnerState(Callback):
         if moving := [world for world, (_, test) in run.plan.worlds.items() if moves(test)]:
             row["position"] = position_of(run, moving[0])
         return [row]
-
-    def state_dict(self) -> State:
-        return {"held": self.held, "dropped": self.dropped}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.held, self.dropped = state["held"], state["dropped"]
 
 
 def known_environments(learner: Learner) -> list[KnownEnvironment]:
@@ -199,8 +184,8 @@ def position_of(run: Run, world: str) -> PositionLatents:
     """The position latents on held-out images of a world."""
     number = list(run.plan.worlds).index(world)
     rng = np.random.default_rng([run.plan.settings.seed, number, _POSITION_SALT])
-    found: Any = {"world": world, **position_latents(run.learner, run.plan.worlds[world][1], rng)}
-    return found
+    found = position_latents(run.learner, run.plan.worlds[world][1], rng)
+    return {"world": world, "x": found["x"], "y": found["y"]}
 
 
 class Measures(Callback):
@@ -211,8 +196,8 @@ class Measures(Callback):
         for number, (world, (_, test)) in enumerate(run.plan.worlds.items()):
             if world in seen:
                 rng = np.random.default_rng([run.plan.settings.seed, number, run.stage, _MEASURES_SALT])
-                row: Any = {"kind": "measures", "step": run.step, "stage": run.stage, "world": world}
-                yield row | measure_world(run.learner, test, rng)
+                place = {"kind": "measures", "step": run.step, "stage": run.stage, "world": world}
+                yield cast(MeasuresRow, place | measure_world(run.learner, test, rng))
 
 
 class Timing(Callback):
