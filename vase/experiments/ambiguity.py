@@ -13,7 +13,7 @@ from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings,
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.images import as_bytes
 from vase.learners.vase import VASE
-from vase.method.environments import in_context
+from vase.method.context import in_context
 from vase.metrics.record import Record
 from vase.training import Plan
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vase.distributed import Crew, together
+from vase.distributed import Distributed, init_distributed
 from vase.learners.records import Step
 from vase.learners.vase import VASE
 from vase.metrics.position import moves, position_latents
@@ -91,8 +91,8 @@ def train(
     """
     directory = RunDirectory(run_dir)
     device = "auto" if settings is None else settings.device
-    with together(device) as crew, interruptible() as stop, ExitStack() as stack:
-        tell = on_event if on_event is not None and crew.is_first else lambda event: None
+    with init_distributed(device) as crew, interruptible() as stop, ExitStack() as stack:
+        tell = on_event if on_event is not None and crew.is_main_process else lambda event: None
 
         def prepare() -> Plan:
             if not resume:
@@ -110,9 +110,9 @@ def train(
         plan = _for_all(crew, prepare)
         stack.enter_context(threads(plan.settings.threads))
         try:
-            crew.first(begin)
+            crew.on_main_process(begin)
             _Training(directory, plan, tell, stop, crew).run()
-            return crew.first(lambda: summary(directory.path))
+            return crew.on_main_process(lambda: summary(directory.path))
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise
@@ -120,7 +120,7 @@ def train(
 
 
 def _plan(
-    directory: RunDirectory, given: RunSettings | None, resume: bool, crew: Crew, note: Callable[[str], None]
+    directory: RunDirectory, given: RunSettings | None, resume: bool, crew: Distributed, note: Callable[[str], None]
 ) -> Plan:
     """What the run will do, and data to do it with."""
     settings = directory.settings() if resume else given or RunSettings()
@@ -139,7 +139,7 @@ def _plan(
     return _continued(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
 
 
-def _for_all(crew: Crew, prepare: Callable[[], Plan]) -> Plan:
+def _for_all(crew: Distributed, prepare: Callable[[], Plan]) -> Plan:
     """The plan of the first worker, which fetches the data; the others find it in the cache."""
     mine: list[Plan] = []
 
@@ -147,7 +147,7 @@ def _for_all(crew: Crew, prepare: Callable[[], Plan]) -> Plan:
         mine.append(prepare())
         return mine[0].settings, mine[0].stages
 
-    settings, stages = crew.first(settled)
+    settings, stages = crew.on_main_process(settled)
     return mine[0] if mine else make_plan(settings, stages)
 
 
@@ -205,7 +205,7 @@ class _Training:
     plan: Plan
     tell: Callable[[Event], None]
     stop: threading.Event
-    crew: Crew
+    crew: Distributed
     tally: Tally = field(default_factory=Tally)
     probes: ProbeSuite | None = None
     imagining: Imagining | None = None
@@ -231,8 +231,8 @@ class _Training:
     def _open(self, stack: ExitStack) -> None:
         """The learner and the stream where the last checkpoint left them, or at their beginning."""
         settings, schedule = self.plan.settings, self.plan.schedule
-        run, state = self.crew.first(lambda: self._read(stack))
-        if not self.crew.is_first:
+        run, state = self.crew.on_main_process(lambda: self._read(stack))
+        if not self.crew.is_main_process:
             self.model = self._new() if state is None else VASE.from_state_dict(state, device=settings.device)
         if run is not None:
             schedule.load_state_dict(run["schedule"])
@@ -276,7 +276,7 @@ class _Training:
     def _save(self, step: int) -> None:
         if self.saved == step:
             return
-        if self.crew.is_first:
+        if self.crew.is_main_process:
             self._commit(step)
         else:
             self.model.state_dict()  # each worker has a share of it
@@ -302,10 +302,10 @@ class _Training:
         """Learn one batch and write what it gave; returns the number of batches seen."""
         before = self.model.environment if self.model.environments else None
         images = batch.images if self.imagining is None else self.imagining.meet(batch, self.plan.schedule.step)
-        result = self.model.partial_fit(self.crew.share(images))
+        result = self.model.partial_fit(self.crew.shard(images))
         self.tally.held += result.held
         self.tally.dropped += result.dropped
-        if self.crew.is_first:
+        if self.crew.is_main_process:
             self._record(result, before)
         return result.step
 
