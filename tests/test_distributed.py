@@ -98,7 +98,7 @@ def told(folder: Path, rank: int = 0) -> Any:
     return json.loads((folder / f"told-{rank}").read_text())
 
 
-# ---------------------------------------------------------------------------------------------------------------- crew
+# ---------------------------------------------------------------------------------------------------------------- workers
 
 
 def test_alone_everything_is_the_identity():
@@ -146,7 +146,7 @@ from vase.distributed import get_distributed, init_distributed
 with init_distributed("cpu") as us:
     x = torch.tensor([[0.1, 1.0]]) * (us.rank + 1)
     found = {
-        "crew": [us.rank, us.size, get_distributed() == us],
+        "workers": [us.rank, us.size, get_distributed() == us],
         "mean": us.mean(x.requires_grad_()).tolist(),
         "whole": us.whole(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
         "flags": us.whole(torch.tensor([us.rank == 1])).tolist(),
@@ -178,7 +178,7 @@ def test_two_workers_agree(tmp_path):
     assert code == 0, err
     for rank in (0, 1):
         found = told(tmp_path, rank)
-        assert found.pop("crew") == [rank, 2, True]
+        assert found.pop("workers") == [rank, 2, True]
         assert found["mean"][0] == pytest.approx([0.15, 1.5])
         assert found["whole"] == [[0, 7], [0, 8], [1, 7], [1, 8]]
         assert found["flags"] == [False, True]
@@ -186,7 +186,7 @@ def test_two_workers_agree(tmp_path):
         assert found["any"] == [True, True, True, False]
         assert found["first"] == [0, "from the first"]
         assert found["gradient"] == 2.5
-        assert "shares of [2, 3] images: must be equally large" in found["unequal"]
+        assert "shards of [2, 3] images: must be equally large" in found["unequal"]
         assert "'seven'" in found["error"]
     assert told(tmp_path, 0)["mean"] == told(tmp_path, 1)["mean"]
 
@@ -197,23 +197,25 @@ LIFE = """
 import torch
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
-from vase import VASE, VASEConfig, representation
+from vase import VASE, VASEConfig
+from vase.learners import representation
 from vase.distributed import init_distributed
+from vase.checkpoint import split_tensors
 from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
 config = VASEConfig.smoke().with_values({"dreaming.pool": 64})
-with init_distributed("cpu") as crew:
+with init_distributed("cpu") as workers:
     model = VASE(config, seed=3, device="cpu")
     stream = Schedule.parse("digits:28*70,glyphs:16*110,digits:28*6", steps=1, batch_size=32, seed=3)
-    steps = [model.partial_fit(crew.shard(batch.images)) for batch in stream]
+    steps = [model.partial_fit(workers.shard(batch.images)) for batch in stream]
     tell({
         "decisions": [[s.environment, s.switched, s.is_new, s.held, s.mask.tolist()] for s in steps],
         "used": model.used.tolist(),
         "loss": [s.loss for s in steps if not s.held],
     })
-    _, groups = model.state()
-    torch.save(groups, here / f"state-{rank}.pt")
+    _, tensors = split_tensors(model.state_dict())
+    torch.save(tensors, here / f"state-{rank}.pt")
 """
 
 
