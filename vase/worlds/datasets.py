@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import hashlib
 import io
@@ -13,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Int64, UInt8
+
+from vase.spelling import did_you_mean
 
 Split = Literal["train", "test"]
 
@@ -98,17 +99,10 @@ DATASETS: dict[str, Dataset] = {
 }
 
 
-def nearest(name: str, known: list[str] | tuple[str, ...], shown: tuple[str, ...] | None = None) -> str:
-    """Return a hint for an unknown name: the closest known one and the whole list, or what is ``shown`` instead."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(shown or known)}"
-
-
 def check_split(split: str) -> None:
     """Refuse a split that does not exist."""
     if split not in FILES:
-        raise ValueError(f"split = {split!r}: must be one of the splits; {nearest(split, tuple(FILES))}")
+        raise ValueError(f"split = {split!r}: must be 'train' or 'test'{did_you_mean(split, FILES)}")
 
 
 def unpack(data: bytes, file: str, where: str, sizes: Mapping[str, int] = BYTES) -> bytes:

@@ -17,12 +17,14 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from vase.worlds import orl
 from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
 
+StrPath = str | os.PathLike[str]
+Report = Callable[[str], None]
 Found = dict[str, tuple[bytes, str]]  # file -> (bytes, where they were)
 
 MIRRORS: dict[str, tuple[str, ...]] = {
@@ -40,6 +42,10 @@ INSTALLED = Path("/usr/share/datasets/fashion-mnist")
 CONNECT_SECONDS = 4.0
 DOWNLOAD_SECONDS = 120.0
 TOOL_SECONDS = 120.0
+
+
+class DataUnavailable(RuntimeError):
+    """No route led to verified files; the message lists every route with its reason, and the remedies."""
 
 
 class RouteFailed(Exception):
