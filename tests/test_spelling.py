@@ -1,6 +1,6 @@
 import pytest
 
-from vase.spelling import closest, did_you_mean
+from vase.spelling import did_you_mean, suggest
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,10 @@ from vase.spelling import closest, did_you_mean
     ],
 )
 def test_the_nearest_name(name, known, nearest):
-    assert closest(name, iter(known)) == nearest
+    assert suggest(name, iter(known)) == nearest
     assert did_you_mean(name, iter(known)) == (f"; did you mean {nearest!r}?" if nearest else ".")
+
+
+def test_the_cutoff_decides_how_close_is_close():
+    assert suggest("fashnist", ["fashion"], cutoff=0.5) == "fashion"
+    assert suggest("fashnist", ["fashion"], cutoff=0.9) is None

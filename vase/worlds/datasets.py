@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -137,9 +138,7 @@ def parse_idx(data: bytes, where: str) -> UInt8[np.ndarray, "*shape"]:
     if len(data) < start:
         raise Rejected(f"{where} is truncated: its header says {data[3]} axes, which need {start} bytes")
     shape = tuple(int.from_bytes(data[i : i + 4], "big") for i in range(4, start, 4))
-    size = 1
-    for length in shape:
-        size *= length
+    size = math.prod(shape)
     if len(data) - start != size:
         raise Rejected(f"{where} is truncated or altered: header says {size} values, file has {len(data) - start}")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)

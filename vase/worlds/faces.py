@@ -18,7 +18,6 @@ from jaxtyping import Float, Float32, Int64, UInt8
 from vase import checkpoint
 from vase.worlds import orl, sources
 from vase.worlds.checks import require_int
-from vase.worlds.datasets import check_split
 from vase.worlds.download import Report, StrPath, cache_folder
 from vase.worlds.folders import ArrayWorld, choose_files, labelled, read_picture
 from vase.worlds.resize import resize
@@ -80,13 +79,11 @@ def face_world(
     Raises:
         DataUnavailable: no folder is named and no route leads to the ORL faces.
     """
-    check_split(split)
-    canvas, name = require_int("canvas", canvas, 1), str(WorldSpec("faces", inverse=inverse))
     named = faces if faces is not None else os.environ.get(sources.FACES_VARIABLE)
     if named:
         return face_folder(named, canvas, split, inverse, report)
     data = sources.load("faces", split, folder, report)
-    return OrlWorld(name, canvas, data.images, data.labels, inverse, data.source)
+    return OrlWorld(str(WorldSpec("faces", inverse=inverse)), canvas, data.images, data.labels, inverse, data.source)
 
 
 def face_folder(path: StrPath, size: int, split: str, inverse: bool, report: Report | None) -> ArrayWorld:

@@ -69,17 +69,12 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
 
 
 def from_folder(path: StrPath, *, size: int = 32, channels: int | None = None, split: str | None = None) -> ArrayWorld:
-    """Make a world of the pictures in a folder, resized to ``size`` × ``size``.
+    """Make a world of the pictures in a folder, resized to ``size`` × ``size`` pixels.
 
     Without ``split`` every picture is read. With it, the subfolder ``train`` or ``test``; a folder that has neither
     holds out every fifth picture, in the order of their names, for ``test`` (with fewer than five, both read all).
     Pictures in subfolders are labelled by the subfolder's name, in alphabetical order over both splits (``classes``).
-
-    Args:
-        path: the folder.
-        size: side of the images in pixels.
-        channels: 1 (grey) or 3 (colour); by default 1 if every picture is grey, else 3.
-        split: None, 'train' or 'test'.
+    ``channels`` is 1 (grey) or 3 (colour), by default 1 if every picture is grey, else 3.
     """
     if split is not None:
         check_split(split)

@@ -61,20 +61,13 @@ class FrameWorld:
 def frame_world(
     name: str, *, canvas: int = 64, split: str = "train", frames: StrPath | None = None, report: Report | None = None
 ) -> FrameWorld:
-    """Make a 3D world.
+    """Make the world ``"outdoors"`` or ``"indoors"``, with images of ``canvas`` × ``canvas`` pixels (the paper: 64).
 
     Without ``frames`` it is rendered, once, with the factors of ``rooms.scenes.factors``. With it, a world is
     what the folder ``frames`` holds under its name: ``NAME/train.npy`` and ``NAME/test.npy``, or ``NAME.npy``, or a
     subfolder ``NAME`` of pictures. Without two splits every fifth frame is held out for ``test``; frames of one episode
     that follow each other are much alike, so two splits are better. Arrays are (N, height, width, 3) or
     (N, 3, height, width); a file of the same name that ends in .npz holds their factors, one array of N values each.
-
-    Args:
-        name: ``"outdoors"`` or ``"indoors"``.
-        canvas: side of the images in pixels (the paper: 64).
-        split: ``"train"`` or ``"test"``.
-        frames: your folder.
-        report: called with lines about the progress of rendering.
     """
     check_split(split)
     canvas = require_int("canvas", canvas, 1)

@@ -97,9 +97,6 @@ class Schedule(Iterator[Batch]):
     def __len__(self) -> int:
         return self.timeline.total
 
-    def __iter__(self) -> Schedule:
-        return self
-
     def __next__(self) -> Batch:
         if self.step >= len(self):
             raise StopIteration

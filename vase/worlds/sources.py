@@ -1,4 +1,4 @@
-"""Where data comes from: download in order, the first whose files verify wins, each failure is one line of report."""
+"""Where data comes from: routes are tried in order, the first whose files verify wins, each failure is reported."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ class Row(NamedTuple):
 
 
 def load(
-    name: str,
-    split: str = "train",
-    folder: StrPath | None = None,
-    report: Report | None = None,
-    fallback: bool = False,
+    name: str, split: str = "train", folder: StrPath | None = None, report: Report | None = None, fallback: bool = False
 ) -> Labelled:
     """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
 
@@ -102,10 +98,7 @@ def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -
 
 def status() -> list[Row]:
     """Say for each dataset and split where it is on this machine, without fetching: verified, missing or rejected."""
-    rows = []
-    for dataset in DATASETS.values():
-        for split, files in dataset.files.items():
-            rows.append(_local(dataset, split, files))
+    rows = [_local(dataset, split, files) for dataset in DATASETS.values() for split, files in dataset.files.items()]
     rows += [Row(name, split, "embedded", "verified") for name in BUILT_IN for split in FILES]
     for name in WORLDS:
         for split in FILES:
@@ -139,7 +132,7 @@ def _local(dataset: Dataset, split: str, files: tuple[str, ...]) -> Row:
 def _obtain(
     dataset: Dataset, files: tuple[str, ...], folder: StrPath | None, report: Report
 ) -> tuple[dict[str, bytes], str]:
-    """Try the download in order; return verified idx bytes and the name of the route that gave them."""
+    """Try the routes in order; return verified idx bytes and the name of the route that gave them."""
     failures = []
     for label, offer, keep in _routes(dataset, files, folder):
         try:
@@ -169,7 +162,7 @@ def _remedy(dataset: Dataset) -> str:
 def _routes(
     dataset: Dataset, files: tuple[str, ...], folder: StrPath | None
 ) -> list[tuple[str, Callable[[], download.Found], bool]]:
-    """List the download: what to call each, how to try it, whether its files go into the cache."""
+    """List the routes: the name of each, how to try it, whether its files go into the cache."""
     listed: list[tuple[str, Callable[[], download.Found], bool]] = []
     if folder is not None:
         named = Path(folder).expanduser()

@@ -64,14 +64,9 @@ def is_rendered(world: str, split: str, count: int | None = None, seed: int = 0)
 
 
 def rendered(world: str, split: str, count: int | None = None, seed: int = 0, report: Report | None = None) -> Frames:
-    """Frames of a world from the cache, rendered before if they are not there; the array is mapped, not read.
+    """Frames of a world from the cache, rendered first if they are missing; the array is mapped, not read.
 
-    Args:
-        world: 'outdoors' or 'indoors'.
-        split: 'train' or 'test'.
-        count: frames, by default `COUNTS`.
-        seed: of the scenes, which both worlds share.
-        report: called with one line now and then.
+    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share.
 
     Raises:
         DataUnavailable: a package or library is missing, or the cache folder cannot be written.
@@ -88,7 +83,7 @@ def rendered(world: str, split: str, count: int | None = None, seed: int = 0, re
 
 
 def open_stage(world: str, scene: Scene) -> Drawer:
-    """What draws a world without a screen, or `DataUnavailable` with the remedy."""
+    """An object that draws a world without a screen, or `DataUnavailable` with the remedy."""
     try:
         import_module("pyglet").options["headless"] = True
         with contextlib.redirect_stdout(io.StringIO()):  # MiniWorld prints how many samples a pixel has
@@ -99,7 +94,7 @@ def open_stage(world: str, scene: Scene) -> Drawer:
             f"the world {world!r} is rendered with MiniWorld, and {error.name!r} is not installed: "
             "pip install miniworld==2.1.0, or name a folder with frames of yours (frames=DIR)."
         ) from error
-    except Exception as error:  # pyglet raises what it likes
+    except Exception as error:  # pyglet raises errors of many types
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataUnavailable(
             f"the world {world!r} needs OpenGL without a screen, EGL, which does not work here ({reason}): "
