@@ -26,7 +26,6 @@ from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
 StrPath = str | os.PathLike[str]
 Report = Callable[[str], None]
 Found = dict[str, tuple[bytes, str]]  # file -> (bytes, where they were)
-
 MIRRORS: dict[str, tuple[str, ...]] = {
     "mnist": (
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
