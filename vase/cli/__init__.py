@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -30,7 +29,8 @@ from vase.training.settings import THREE_WORLDS
 from vase.training.sources import pictured, whole_path
 from vase.worlds import DataUnavailable
 from vase.worlds.rooms import WORLDS
-from vase.worlds.sources import FACES_VARIABLE, NAMES, fetch, status
+from vase.worlds.sources import fetch, status
+from vase.worlds.spec import FACES_VARIABLE, NAMES, StreamSpec
 
 USER_ERRORS = (ValueError, TypeError, OSError, DataUnavailable, FloatingPointError, ModuleNotFoundError)
 """What wrong input or a machine in trouble leads to; each message says what to do."""
@@ -157,8 +157,8 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _default_directory(given: dict[str, Any]) -> Path:
     """runs/STREAM-PRESET-SEED, readable and safe as the name of a folder."""
-    stream = re.sub(r"[^\w.+-]+", "_", given.get("stream", THREE_WORLDS).replace(",", "+")).strip("_")
-    return Path("runs") / f"{stream[:80]}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"
+    stream = StreamSpec.parse(given.get("stream", THREE_WORLDS))
+    return Path("runs") / f"{stream.slug[:80]}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"
 
 
 # ----------------------------------------------------------------------------------------------------------- arguments

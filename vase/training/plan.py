@@ -9,7 +9,7 @@ from typing import Any
 from vase.config import VASEConfig, preset
 from vase.metrics.probes import ProbeSettings
 from vase.training.settings import RunSettings
-from vase.worlds import Schedule, World, make_world
+from vase.worlds import Schedule, StreamSpec, World, make_world
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,11 @@ def make_plan(
         names = dict.fromkeys(stage.world.name for stage in schedule.stages)
         return {name: make_world(name, split="test", fallback=fallback, report=report, **place) for name in names}
 
-    schedule = parse(settings.stream if stages is None else _text(stages), fallback)
+    schedule = parse(settings.stream if stages is None else str(StreamSpec.of(stages)), fallback)
     tests = held_out(schedule, fallback)
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
-        schedule = parse(_text([(tests[s.world.name].name, s.steps) for s in schedule.stages]), False)
+        stages = [(tests[s.world.name].name, s.steps) for s in schedule.stages]
+        schedule = parse(str(StreamSpec.of(stages)), False)
         tests = held_out(schedule, False)
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
@@ -84,10 +85,6 @@ def make_plan(
     trains = {stage.world.name: stage.world for stage in schedule.stages}
     worlds = {name: (trains[name], test) for name, test in tests.items()}
     return Plan(settings, config, schedule, worlds)
-
-
-def _text(stages: list[tuple[str, int]]) -> str:
-    return ",".join(f"{name}*{steps}" for name, steps in stages)
 
 
 def probe_settings(settings: RunSettings) -> ProbeSettings | None:
