@@ -21,7 +21,7 @@ from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, Timings, interleave
 from vase.cli.bench import PARTS, arguments, main
 from vase.machine import HalfPrecision
-from vase.nn.conv_transpose import deconvolve
+from vase.nn.conv_transpose import conv_transpose2d_fast
 from vase.nn.networks import Networks
 from vase.worlds import Schedule
 
@@ -133,7 +133,9 @@ def test_pytorch_counts_what_the_hand_counts():
 def test_pytorch_counts_the_decoder_s_own_form_of_its_layers(outputs):
     layer = nn.ConvTranspose2d(16, outputs, 4, 2, 1)
     x = torch.randn(3, 16, 8, 8, requires_grad=True)
-    assert executed(lambda: deconvolve(x, layer).sum().backward(), 1) == 3 * 2 * (3 * 16 * outputs * 16 * 8 * 8)
+    assert executed(lambda: conv_transpose2d_fast(x, layer).sum().backward(), 1) == 3 * 2 * (
+        3 * 16 * outputs * 16 * 8 * 8
+    )
 
 
 def test_gemm():

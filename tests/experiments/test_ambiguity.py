@@ -29,7 +29,6 @@ from vase.experiments.ambiguity import (
     company,
     crossing,
     examine,
-    fractions,
     mixtures,
     perception,
     uncertainty,
@@ -38,6 +37,7 @@ from vase.experiments.ambiguity import (
 )
 from vase.experiments.ambiguity_figure import BOTH, FIRST, SECOND, figure4a, label, used_latents
 from vase.experiments.study import DIR, Findings
+from vase.images import as_floats
 from vase.metrics.record import Record
 from vase.plots.run import open_run
 from vase.training import RunDirectory, train
@@ -49,16 +49,11 @@ HALF, HALF_TOLD = AMBIGUOUS.index(BATCH // 2), TOLD.index(BATCH // 2)
 # ------------------------------------------------------------------------------------------------ pieces, by hand
 
 
-def test_mixtures_of_bytes_and_of_fractions() -> None:
+def test_mixtures_of_bytes_and_of_as_floats() -> None:
     black, white = np.zeros((1, 1, 1, 2), np.uint8), np.array([[[[255, 51]]]], np.uint8)
     np.testing.assert_allclose(mixtures(black, white, 0.25), [[[[0.25, 0.05]]]], rtol=1e-6)
-    np.testing.assert_allclose(mixtures(white, fractions(black), 0.25), [[[[0.75, 0.15]]]], rtol=1e-6)
+    np.testing.assert_allclose(mixtures(white, as_floats(black), 0.25), [[[[0.75, 0.15]]]], rtol=1e-6)
     assert mixtures(black, white, 0.25).dtype == np.float32
-
-
-def test_fractions_stay_what_they_are() -> None:
-    np.testing.assert_array_equal(fractions(np.array([0.0, 0.5, 1.0])), np.array([0, 0.5, 1], np.float32))
-    np.testing.assert_array_equal(fractions(np.array([0, 255], np.uint8)), np.array([0, 1], np.float32))
 
 
 def test_mixtures_of_white_are_not_whiter_than_white() -> None:
@@ -215,7 +210,7 @@ class TestKnown:
     def test_numbers_are_ready_for_json(self, two: Findings) -> None:
         assert json.loads(json.dumps(two.numbers)) == two.numbers
 
-    def test_worlds_that_give_fractions(self, two: Findings) -> None:
+    def test_worlds_that_give_as_floats(self, two: Findings) -> None:
         assert ask(2, record(switch(12, 1)), as_bytes=False).numbers == two.numbers
 
     def test_a_world_of_two_environments_counts_with_both(self) -> None:

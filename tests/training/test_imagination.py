@@ -20,7 +20,7 @@ from vase.experiments import EXPERIMENTS, Condition, Experiment, Job, jobs_of, r
 from vase.experiments.imagination import figure4c, imagination_table
 from vase.training import Interrupted, Run, RunDirectory, RunSettings, make_plan, train
 from vase.training import imagination as imagining
-from vase.training.imagination import Imagination, background, translation
+from vase.training.imagination import Imagination, translation
 from vase.training.prepare import check_workers
 from vase.worlds import make_world
 
@@ -250,13 +250,6 @@ def test_latents_are_kept_if_none_can_be_moved_now(beside: Beside, monkeypatch: 
         assert explorer.latents.tolist() != [2], "not due before step 15"
         beside.meet(15)
         assert explorer.latents.tolist() == expected
-
-
-@pytest.mark.parametrize("tone", ["", "inverse-", "soft-", "soft-inverse-", "moving-", "moving-soft-inverse-"])
-def test_background_is_what_surrounds_the_sprites(tone: str) -> None:
-    world = make_world(f"{tone}digits:10", canvas=32)
-    images = world.sample(64, np.random.default_rng(0)).images
-    assert background(world.name) == pytest.approx(np.bincount(images.ravel()).argmax() / 255)
 
 
 def test_translation_goes_from_edge_to_edge_where_there_is_room() -> None:

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from typing import Any
 import vase
 from vase.cli import bench, experiment
 from vase.cli.demo import STEPS, demo, demo_settings
-from vase.distributed import only_first_speaks
+from vase.distributed import silence_other_ranks
 from vase.machine import keep_memory
 from vase.plots.run import write_run_figures
 from vase.sweeps import run_many
@@ -31,7 +30,8 @@ from vase.training.sources import pictured, whole_path
 from vase.training.summary import summary
 from vase.worlds import DataUnavailable
 from vase.worlds.rooms import WORLDS
-from vase.worlds.sources import FACES_VARIABLE, NAMES, fetch, status
+from vase.worlds.sources import fetch, status
+from vase.worlds.spec import FACES_VARIABLE, NAMES, StreamSpec
 
 USER_ERRORS = (ValueError, TypeError, OSError, DataUnavailable, FloatingPointError, ModuleNotFoundError)
 """What wrong input or a machine in trouble leads to; each message says what to do."""
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    only_first_speaks()
+    silence_other_ranks()
     arguments = _parser().parse_args(argv)
     keep_memory()
     try:
@@ -153,8 +153,8 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _default_directory(given: dict[str, Any]) -> Path:
     """runs/STREAM-PRESET-SEED, readable and safe as the name of a folder."""
-    stream = re.sub(r"[^\w.+-]+", "_", given.get("stream", THREE_WORLDS).replace(",", "+")).strip("_")
-    return Path("runs") / f"{stream[:80]}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"
+    stream = StreamSpec.parse(given.get("stream", THREE_WORLDS))
+    return Path("runs") / f"{stream.slug[:80]}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"
 
 
 # ----------------------------------------------------------------------------------------------------------- arguments

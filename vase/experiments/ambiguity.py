@@ -11,9 +11,9 @@ from jaxtyping import Float, Float32
 
 from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
-from vase.images import as_bytes
+from vase.images import as_bytes, as_floats
 from vase.learners.vase import VASE
-from vase.method.environments import in_context
+from vase.method.context import in_context
 from vase.metrics.record import Record
 from vase.training import Plan
 
@@ -36,15 +36,9 @@ SHOWN = 6
 # ------------------------------------------------------------------------------------------------ pieces
 
 
-def fractions(images: np.ndarray) -> Float32[np.ndarray, "..."]:
-    """Images in [0, 1], whether they come as bytes or are so already."""
-    array = np.asarray(images)
-    return array.astype(np.float32) / np.float32(255) if array.dtype == np.uint8 else array.astype(np.float32)
-
-
 def mixtures(a: np.ndarray, b: np.ndarray, weight: float) -> Float32[np.ndarray, "..."]:
     """Linear interpolations in [0, 1]: (1 − weight)·a + weight·b."""
-    one, other = (fractions(images).astype(np.float64) for images in (a, b))  # the sum must not exceed 1 by rounding
+    one, other = (as_floats(images).astype(np.float64) for images in (a, b))  # the sum must not exceed 1 by rounding
     return ((1 - weight) * one + weight * other).astype(np.float32)
 
 
@@ -108,7 +102,7 @@ def examine(model: VASE, plan: Plan, record: Record) -> Findings:
     first = stood or home[:1]
 
     def real(world: str) -> Float32[np.ndarray, "B C H W"]:
-        return fractions(plan.worlds[world][1].sample(BATCH, rng).images)
+        return as_floats(plan.worlds[world][1].sample(BATCH, rng).images)
 
     def look(images: np.ndarray) -> Float32[np.ndarray, "B K"]:
         return model.infer_environment(images).each

@@ -32,9 +32,9 @@ from vase.experiments.study import THREE_SEEDS, Condition, Experiment, Findings,
 from vase.experiments.tables import Entry, Spread, Table, spread
 from vase.images import as_bytes
 from vase.learners.vase import VASE
-from vase.metrics.record import Record, title
+from vase.metrics.record import Record
 from vase.training import Plan
-from vase.worlds import World
+from vase.worlds import StreamSpec, World
 from vase.worlds.frames import FrameWorld
 from vase.worlds.world import Batch
 
@@ -291,7 +291,7 @@ def worlds(results: Results) -> Table:
 
 
 def _note(results: Results) -> str:
-    names = " → ".join(map(title, results.experiment.stream.split(",")))
+    names = " → ".join(world.title for world, _ in StreamSpec.parse(results.experiment.stream).stages)
     return (
         f"{names}, preset {results.preset}, {lengths(results)} steps per stage; mean ± standard deviation over seeds."
     )

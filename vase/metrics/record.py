@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from vase.metrics.position import position_row
 from vase.rows import Row
+from vase.worlds.spec import title as title
 from vase.worlds.timeline import Span, Timeline
 
 
@@ -138,13 +138,3 @@ class Record:
             world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
             for world in order
         }
-
-
-def title(world: str) -> str:
-    """A world's name for readers: "moving-inverse-fashion:12" -> "moving inverse Fashion 12 px"."""
-    if world.startswith("folder:"):
-        return Path(world.removeprefix("folder:")).name or world
-    name, _, size = world.partition(":")
-    proper = {"mnist": "MNIST", "fashion": "Fashion"}
-    words = [proper.get(word, word) for word in name.split("-")]
-    return " ".join(words) + (f" {size} px" if size else "")
