@@ -22,7 +22,7 @@ from vase.training import Interrupted, RunDirectory, RunSettings, describe, trai
 from vase.training import plan as plan_module
 from vase.training.row_writer import START, RowWriter
 from vase.training.summary import summary
-from vase.worlds import DataUnavailable
+from vase.worlds import DataUnavailable, sprites
 
 STREAM = "moving-digits*24,digits:12*18,moving-digits*18"
 SETTINGS = RunSettings.of(
@@ -260,11 +260,9 @@ def test_stand_ins_stay_when_the_real_data_comes_back(tmp_path: Path, monkeypatc
             raise DataUnavailable("no route")
         return load(name, *arguments, **values)
 
-    from vase.worlds import sources
-
-    load, stop = sources.load, StopAt(2)
+    load, stop = sprites.load, StopAt(2)
     with monkeypatch.context() as offline:
-        offline.setattr(sources, "load", nothing)
+        offline.setattr(sprites, "load", nothing)
         with pytest.raises(Interrupted):
             train(
                 tmp_path / "run",
