@@ -302,10 +302,10 @@ def axes(results: Results) -> Table:
                 numbers = (spread(values, digits=2) for pair in columns_of for values in pair)
                 rows.append((label(condition.name), title(world), len(places), *numbers))
     notes = (
-        "Size of the correlation between the position of the object and the latent that follows it most closely, over "
+        "Size of the correlation between the place of the object and the latent that goes with it most closely, over "
         "all seeds, and in the first seed, which the figures show. 1: the latent is the axis; 0.7 for both: the "
         "two are turned by 45 degrees.",
         note(results),
     )
     columns = ("condition", "world", "seeds", "|r| of x", "first seed", "|r| of y", "first seed")
-    return Table(f"{results.experiment.name}: position latents", columns, tuple(rows), notes)
+    return Table(f"{results.experiment.name}: latents of the place", columns, tuple(rows), notes)

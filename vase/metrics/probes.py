@@ -122,12 +122,9 @@ class Probe:
         return functional.mse_loss(output, target)
 
     def state_dict(self) -> dict[str, Any]:
-        """Weights, Adam's moments and the random state: enough for an exact resume."""
-        return {
-            "network": self.network.state_dict(),
-            "optimiser": optimiser_state(self.optimiser, self.network),
-            "generator": self.generator.get_state(),
-        }
+        """A copy of the weights, Adam's moments and the random state: enough for an exact resume."""
+        weights, moments = self.network.state_dict(), optimiser_state(self.optimiser, self.network)
+        return copy.deepcopy({"network": weights, "optimiser": moments, "generator": self.generator.get_state()})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a `state_dict()`."""
