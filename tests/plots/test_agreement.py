@@ -13,7 +13,8 @@ from vase.plots.latents import latent_use
 from vase.plots.page import axis_labels, overview
 from vase.plots.pictures import traversals
 from vase.plots.run import open_run
-from vase.training import RunDirectory, RunSettings, describe, summary, train
+from vase.training import RunDirectory, RunSettings, train
+from vase.training.summary import describe, summary
 
 SETTINGS = RunSettings.of(
     "smoke",

@@ -258,6 +258,6 @@ def test_the_figure_data_of_a_run_holds_what_its_learner_says(run: RunDirectory)
 def test_a_run_that_has_learnt_nothing_has_no_figure_data(run: RunDirectory, tmp_path: Path) -> None:
     started = RunDirectory(tmp_path)
     (tmp_path / "config.json").write_bytes((run.path / "config.json").read_bytes())
-    started.save(VASE(VASE.load(run.checkpoint_path).config), None, {})
+    started.save({"learner": VASE(VASE.load(run.checkpoint_path).config).state_dict(), "run": {"step": 0}})
     with pytest.raises(ValueError, match="has learnt nothing yet"):
         figure_data_of(started)

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from vase import VASE
-from vase.training import Event, Interrupted, RunDirectory, RunSettings, describe, summary, train
+from vase.training import Event, Interrupted, RunDirectory, RunSettings, describe, train
 from vase.training import settings as settings_module
 from vase.training.directory import BEGINNING, RowWriter
+from vase.training.summary import summary
 from vase.worlds import DataUnavailable
 
 STREAM = "moving-digits*24,digits:12*18,moving-digits*18"

@@ -22,8 +22,8 @@ from vase.experiments.tables import FORMATS, render_all
 from vase.sweeps import Outcome, Status, run_many
 from vase.sweeps.backends import BACKENDS
 from vase.sweeps.grid import read_seeds
-from vase.sweeps.many import failures
 from vase.sweeps.progress import sweep_watcher
+from vase.sweeps.runner import failures
 from vase.training import RunSettings
 from vase.training.sources import pictured
 from vase.worlds.sources import FACES_VARIABLE

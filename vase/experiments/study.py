@@ -23,8 +23,9 @@ from vase.metrics.record import Record
 from vase.plots.figure_data import FigureData
 from vase.plots.run import figure_data_of, open_run
 from vase.sweeps import Cell
-from vase.training import RunDirectory, RunSettings, summary
+from vase.training import RunDirectory, RunSettings
 from vase.training.process import threads
+from vase.training.summary import summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

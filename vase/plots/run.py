@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from vase.learners.protocol import Decodes, Learner
-from vase.learners.vase import VASE
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
 from vase.plots.figure_data import SHOWN, FigureData, make_figure_data
 from vase.plots.write import write_figures
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, make_plan
-from vase.training.settings import RunSettings
 
 IMAGES = 64
 """Held-out images per environment that traversals and reconstructions are drawn from."""
@@ -46,17 +44,10 @@ def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureDa
 
 def open_run(directory: RunDirectory, data: str | None = None) -> tuple[Learner, Plan, Record]:
     """The learner, the data behind the run, and its rows."""
-    config = directory.read_config()
-    settings = RunSettings.from_dict(config["settings"])
-    stages = [(str(world), int(steps)) for world, steps in config["stages"]]
-    plan = make_plan(settings if data is None else replace(settings, data=data), stages)
-    record = Record(tuple(stages), tuple(directory.rows()), threshold=plan.config.mask.threshold)
-    return load_learner(directory, settings), plan, record
-
-
-def load_learner(directory: RunDirectory, settings: RunSettings) -> Learner:
-    """The learner of a run as its checkpoint has it."""
-    return VASE.load(directory.checkpoint_path, device=settings.device)
+    settings, timeline = directory.settings(), directory.timeline()
+    plan = make_plan(settings if data is None else replace(settings, data=data), timeline)
+    record = Record(timeline.stages, tuple(directory.rows()), threshold=plan.config.mask.threshold)
+    return directory.learner(), plan, record
 
 
 def _held_out(plan: Plan, world: str, number: int, count: int) -> np.ndarray:

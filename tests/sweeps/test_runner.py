@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from PIL import Image
 from rich.console import Console
+from vase.sweeps.many import _absolute
 
 from vase.cli import main
 from vase.sweeps import Cell, Outcome, Status, grid, run_many
 from vase.sweeps.backends import engine
 from vase.sweeps.grid import read_seeds, read_vary, table
-from vase.sweeps.many import _absolute
 from vase.sweeps.progress import Pace, SweepDisplay, SweepLines
 from vase.sweeps.worker import GO, Reporter, report, work
 from vase.training import Event, RunSettings, train
