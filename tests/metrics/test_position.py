@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vase.metrics.position import axis_names, moves, position_latents, position_row, position_sentence
+from vase.metrics.position import axis_names, moves, position_latents, position_sentence
 from vase.rows import PositionLatents
 from vase.worlds import Batch, make_world
 
@@ -58,9 +58,3 @@ def test_sentences_name_the_same_latents() -> None:
     assert position_sentence(position((7, 0.2), (7, 0.6))) == (
         "no latent is x (best: 7, correlation +0.20), y is latent 7 (correlation +0.60)"
     )
-
-
-def test_the_last_row_with_a_position_counts() -> None:
-    rows = [{"kind": "stage", "position": 1}, {"kind": "stage", "position": 2}, {"kind": "stage"}, {"kind": "probe"}]
-    assert position_row(rows) == rows[1]
-    assert position_row(rows[2:]) is None

@@ -78,7 +78,7 @@ class Decoder(Coder):
     """It decodes, too, as environment 0 of the other learner, but infers no environments and does not dream."""
 
     def decode(self, z: np.ndarray, environment: int | None = None) -> np.ndarray:
-        assert environment is None
+        assert not environment
         return FakeLearner().decode(z, 0)
 
     def reconstruct(self, images: np.ndarray, environment: int | None = None) -> np.ndarray:

@@ -46,7 +46,7 @@ def end_of_run(text: str) -> str:
 
 def test_used_and_shared_latents_agree(run: RunDirectory, text: str) -> None:
     learner, _, record = open_run(run)
-    shown = words(latent_use(learner_states(learner), moment=record.moment(learner.steps)))
+    shown = words(latent_use(learner_states(learner), {}, moment=record.moment(learner.steps)))
     told = [int(count) for count in re.findall(r"environment \d+: (\d+) used", end_of_run(text))]
     assert len(told) > 1
     assert told == [int(count) for count in re.findall(r"(\d+) used, \d+ masked", shown)]

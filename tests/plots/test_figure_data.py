@@ -84,13 +84,17 @@ def test_figure_data_by_hand(data: FigureData) -> None:
     assert data.traversals.shape == (3, LATENTS, 7, 1, SIDE, SIDE)
     assert data.cross.shape == (3, 2, 2, 1, SIDE, SIDE)
     assert {part.dtype for part in (data.images, data.traversals, data.cross, data.dreams)} == {np.dtype(np.uint8)}
-    assert [level(seed) for seed in data.seeds] == [100, 200, 0]
+    assert [level(seed) for seed in data.images[:, 0]] == [100, 200, 0]
     assert [[level(data.cross[w, e, 1]) for e in (0, 1)] for w in range(3)] == [
         [20, 46],
         [10, 36],
         [30, 56],
     ]  # 25.5 up
-    assert [level(image) for image in data.reconstructed] == [50, 126, 26]  # in their own environments; 125.5 to even
+    assert [level(image) for image in data.reconstructions[:, 0]] == [
+        50,
+        126,
+        26,
+    ]  # own environment; 125.5 to even
     assert [level(image) for image in data.reconstructions[:, 1]] == [20, 36, 56]
     assert [level(dreams[0]) for dreams in data.dreams] == [51, 76]  # 76.5 to even
     assert [level(frame) for frame in data.traversals[1, 2]] == [74, 92, 108, 126, 142, 160, 176]  # ± 51 around 125.5
@@ -248,7 +252,7 @@ def test_the_figure_data_of_a_run_holds_what_its_learner_says(run: RunDirectory)
                 <= 0.5 / 255 + 1e-6
             )
         s = int(data.environment[w])
-        frames = model.traverse(data.seeds[w][None], latents=[3], span=2.0, points=7, environment=s)[0, 0]
+        frames = model.traverse(data.images[w, :1], latents=[3], span=2.0, points=7, environment=s)[0, 0]
         assert np.abs(data.traversals[w, 3] / 255 - frames).max() <= 0.5 / 255 + 1e-6
     again = figure_data_of(run)
     assert again is not None

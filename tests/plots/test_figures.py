@@ -58,7 +58,7 @@ def test_longer_streams_stay_readable(stream: list[tuple[str, int]], make_run: A
     assert_readable(overview(model, record, images))
     assert_readable(probe_curves(record))
     assert_readable(atypicality(record))
-    assert_readable(latent_use(learner_states(model)))
+    assert_readable(latent_use(learner_states(model), {}))
 
 
 def test_atypicality_shows_every_latent_the_threshold_and_the_switches(record: Record) -> None:
@@ -98,7 +98,7 @@ def test_latent_states_by_hand(learner: Any) -> None:
 
 
 def test_latent_use_counts(learner: Any) -> None:
-    shown = words(latent_use(learner_states(learner), moment="at step 10"))
+    shown = words(latent_use(learner_states(learner), {}, moment="at step 10"))
     assert "Latent use at step 10: 6 shared, 16 of 24 spare" in shown
     assert "5 used, 3 masked" in shown
 
@@ -133,11 +133,11 @@ def test_a_traversal_moves_one_latent_and_leaves_the_others_as_encoded(learner: 
         return z[:, None, None].astype(np.float32)  # an image that shows its code
 
     learner.decode = decode
-    frames = traverse(learner, np.zeros((2, 1, 4, 4)), [5, 0], span=3, points=3, environment=1)
+    frames = traverse(learner, np.zeros((2, 1, 4, 4)), [5, 0], environment=1, points=3)
     assert frames.shape == (2, 2, 3, 1, 1, 24)
     codes = frames[1, :, :, 0, 0]
     encoded = learner.posterior(np.zeros((2, 1, 4, 4)))[0][1]
-    assert codes[0, :, 5].tolist() == codes[1, :, 0].tolist() == [-3, 0, 3]
+    assert codes[0, :, 5].tolist() == codes[1, :, 0].tolist() == [-2, 0, 2]
     np.testing.assert_allclose(np.delete(codes[0], 5, axis=1), [np.delete(encoded, 5)] * 3, rtol=1e-6)
 
 

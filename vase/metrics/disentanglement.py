@@ -88,9 +88,6 @@ def rounded(value: Any) -> Any:
     return value if value is None else float(f"{value:.6g}")
 
 
-# --------------------------------------------------------------------------------------------------- mutual information
-
-
 def information(codes: Float[np.ndarray, "B N"], factors: Factors) -> dict[str, Float[np.ndarray, " N"]]:
     """Mutual information of each code with each factor, as a share of the factor's entropy (0 to 1).
 
@@ -155,9 +152,6 @@ def _gap(scores: np.ndarray | Sequence[float], of_no_code: float) -> float:
     return float(best - second)
 
 
-# ----------------------------------------------------------------------------------- separated attribute predictability
-
-
 def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> PerFactor:
     """SAP (Kumar et al. 2018): how much better the best code predicts a factor by itself than the next, per factor.
 
@@ -193,9 +187,6 @@ def _threshold_accuracy(
     means = np.array([code[train][classes[train] == value].mean() for value in seen])
     right = seen[np.abs(code[test, None] - means).argmin(1)] == classes[test]
     return float(np.mean([right[classes[test] == value].mean() for value in np.unique(classes[test])]))
-
-
-# -------------------------------------------------------------------- disentanglement, completeness and informativeness
 
 
 def dci(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> DCI:
@@ -253,16 +244,8 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
     )
 
 
-# ------------------------------------------------------------------------------------------------------------ FactorVAE
-
-
 def factor_vae_score(
-    codes: Float[np.ndarray, "B N"],
-    factors: Factors,
-    *,
-    rng: np.random.Generator,
-    votes: int = 1_000,
-    group: int = 64,
+    codes: Float[np.ndarray, "B N"], factors: Factors, *, rng: np.random.Generator, votes: int = 1_000, group: int = 64
 ) -> float | None:
     """FactorVAE score (Kim & Mnih 2018): can one tell which factor was held fixed from the code that moves least?
 
@@ -293,9 +276,6 @@ def factor_vae_score(
     table = np.zeros((active.shape[1], len(pools)))
     np.add.at(table, (least[:half], fixed[:half]), 1)
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
-
-
-# ---------------------------------------------------------------------------------------------------------------- input
 
 
 @dataclass(frozen=True)

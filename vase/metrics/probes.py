@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -48,9 +48,6 @@ class Source(Protocol):
     @property
     def image_shape(self) -> tuple[int, int, int]: ...  # noqa: D102
     def sample(self, n: int, rng: np.random.Generator) -> Batch: ...  # noqa: D102
-
-
-# --------------------------------------------------------------------------------------------------------------- probe
 
 
 class Probe:
@@ -134,9 +131,6 @@ class Probe:
         self.generator.set_state(state["generator"])
 
 
-# --------------------------------------------------------------------------------------------------------------- suite
-
-
 @dataclass(frozen=True)
 class ProbeSettings:
     """How probes are trained; `ProbeSettings.of(mode)` gives the values of the two modes of the module's docstring."""
@@ -173,17 +167,12 @@ class ProbeSettings:
 
 @dataclass(frozen=True)
 class _Codes:
-    """Encoded images with the answers."""
+    """Encoded images with what the probes shall read from them."""
 
     mean: Float[Tensor, "B N"]
     std: Float[Tensor, "B N"]
-    label: Int64[Tensor, " B"] | None
-    position: Float[Tensor, "B 2"] | None
-
-    def target(self, kind: Kind) -> Tensor:
-        answer = self.label if kind == "identity" else self.position
-        assert answer is not None
-        return answer
+    targets: dict[Kind, Tensor]
+    """Labels (B,) and positions (B, 2)."""
 
 
 class ProbeSuite:
@@ -220,21 +209,20 @@ class ProbeSuite:
         rows: list[Row] = []
         for name in self.worlds:
             codes = self._encode(model, self._batch(name, "train", step, images))
-            self._make_probes(name, codes)
             for kind in self._kinds(name):
+                if (name, kind) not in self.probes:
+                    self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+                probe, target = self.probes[name, kind], codes.targets[kind]
                 if settings.mode == "periodic":
-                    self.probes[name, kind].learn(
-                        codes.mean, codes.std, codes.target(kind), updates=settings.updates, batch=settings.batch
-                    )
+                    probe.learn(codes.mean, codes.std, target, updates=settings.updates, batch=settings.batch)
                 else:
-                    self._learn_in_order(self.probes[name, kind], codes, kind)
+                    self._learn_in_order(probe, codes, target)
             if due:
                 rows += self._scores(model, name, step)
         return rows
 
-    def _learn_in_order(self, probe: Probe, codes: _Codes, kind: Kind) -> None:
-        noise = torch.randn(codes.mean.shape, generator=probe.generator)
-        z, target = codes.mean + codes.std * noise, codes.target(kind)
+    def _learn_in_order(self, probe: Probe, codes: _Codes, target: Tensor) -> None:
+        z = codes.mean + codes.std * torch.randn(codes.mean.shape, generator=probe.generator)
         for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
             probe.update(z[part], target[part])
 
@@ -246,7 +234,7 @@ class ProbeSuite:
         z = (codes.mean + codes.std * self._noise[name]).flatten(0, 1)
         rows: list[Row] = []
         for kind in self._kinds(name):
-            value = self.probes[name, kind].score(z, torch.cat([codes.target(kind)] * self.settings.draws))
+            value = self.probes[name, kind].score(z, torch.cat([codes.targets[kind]] * self.settings.draws))
             row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": self.settings.mode}
             rows.append(row | ({"accuracy": value} if kind == "identity" else self._position(name, value)))
         return rows
@@ -275,15 +263,8 @@ class ProbeSuite:
 
     def _kinds(self, name: str) -> list[Kind]:
         factors = self._tests[name].factors
-        kinds: list[Kind] = ["identity"] if "label" in factors else []
-        if position_varies(factors):
-            kinds.append("position")
-        return kinds
-
-    def _make_probes(self, name: str, codes: _Codes) -> None:
-        for kind in self._kinds(name):
-            if (name, kind) not in self.probes:
-                self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+        known: dict[Kind, bool] = {"identity": "label" in factors, "position": position_varies(factors)}
+        return [kind for kind, present in known.items() if present]
 
     def _new_probe(self, name: str, kind: Kind, inputs: int) -> Probe:
         outputs = 2 if kind == "position" else self._classes(name)
@@ -301,11 +282,12 @@ class ProbeSuite:
         parts = [model.posterior(batch.images[i : i + chunk]) for i in range(0, len(batch.images), chunk)]
         mean, std = (torch.from_numpy(np.concatenate(column).astype(np.float32)) for column in zip(*parts, strict=True))
         factors = batch.factors
-        label = torch.from_numpy(np.asarray(factors["label"], np.int64)) if "label" in factors else None
-        position = None
+        targets: dict[Kind, Tensor] = {}
+        if "label" in factors:
+            targets["identity"] = torch.from_numpy(np.asarray(factors["label"], np.int64))
         if {"x", "y"} <= factors.keys():
-            position = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
-        return _Codes(mean, std, label, position)
+            targets["position"] = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
+        return _Codes(mean, std, targets)
 
     # Saving
 

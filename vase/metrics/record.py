@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int64
 
-from vase.metrics.position import position_row
 from vase.rows import Row
 from vase.worlds.timeline import Span, Timeline
 
@@ -69,8 +68,8 @@ class Record:
 
     @cached_property
     def position_row(self) -> Row | None:
-        """The row with the position latents as they were measured last, None if nothing moves."""
-        return position_row(self.rows)
+        """The row with the last position latents: of the end, or of the last stage of a world that moves, if any."""
+        return next((row for row in reversed(self.rows) if "position" in row), None)
 
     def moment(self, step: int) -> str:
         """A step in words: "at the end of the run" or "at step 200"."""

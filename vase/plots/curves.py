@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -146,17 +148,8 @@ def _draw_switches(axis: Axes, record: Record, height: float) -> list[Line2D]:
     for is_new, face, label in ((True, INK, "new environment"), (False, "white", "return")):
         steps = [int(row["step"]) for row in record.switches if bool(row["is_new"]) is is_new]
         if steps:
-            handles += axis.plot(
-                steps,
-                [height] * len(steps),
-                linestyle="none",
-                marker="v",
-                markersize=6.5,
-                color=INK,
-                markerfacecolor=face,
-                zorder=5,
-                label=label,
-            )
+            look: dict[str, Any] = {"marker": "v", "markersize": 6.5, "markerfacecolor": face, "zorder": 5}
+            handles += axis.plot(steps, [height] * len(steps), linestyle="none", color=INK, label=label, **look)
     return handles
 
 

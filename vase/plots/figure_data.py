@@ -15,12 +15,12 @@ from vase.images import as_bytes
 from vase.learners.protocol import Dreams
 from vase.metrics.latents import learner_states
 from vase.metrics.record import title
-from vase.plots.pictures import DecodingLearner, Traversal, dream, rank_latents, reconstruct, traverse
+from vase.plots.pictures import SPAN as SPAN
+from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traverse
 from vase.plots.style import world_colour
 
-SPAN = 2.0
-"""Each latent is traversed from -SPAN to SPAN."""
 POINTS = 7
+"""Frames of each traversal."""
 SHOWN = 8
 """Images of each world, and dreams of each environment."""
 
@@ -59,19 +59,9 @@ class FigureData:
                 raise ValueError(f"{name} of shape {found}: with the other parts it must be {shape}")
 
     @property
-    def seeds(self) -> UInt8[np.ndarray, "W C H X"]:
-        """The image of each world that its traversals start from."""
-        return self.images[:, 0]
-
-    @property
     def reconstructions(self) -> UInt8[np.ndarray, "W n C H X"]:
         """The images of each world, decoded in its own environment."""
         return self.cross[np.arange(len(self.worlds)), self.environment]
-
-    @property
-    def reconstructed(self) -> UInt8[np.ndarray, "W C H X"]:
-        """The seeds, decoded in their own environment."""
-        return self.reconstructions[:, 0]
 
     def order(self, spare: int = 2, most: int = 16) -> list[int]:
         """Used latents, shared ones first and then by what they change in the seeds, and a few unused ones."""
@@ -88,8 +78,8 @@ class FigureData:
                 colour=world_colour(w),
                 latents=tuple(chosen),
                 states=self.states[self.environment[w]][chosen],
-                seed=self.seeds[w],
-                reconstruction=self.reconstructed[w],
+                seed=self.images[w, 0],
+                reconstruction=self.reconstructions[w, 0],
                 frames=self.traversals[w][chosen],
             )
             for w, world in enumerate(self.worlds)
@@ -136,16 +126,19 @@ def make_figure_data(
     shown = min(len(images) for images in images_by_world.values())
     images = np.stack([as_bytes(np.asarray(images_by_world[world])[:shown]) for world in worlds])
     traversals = [
-        traverse(learner, seen[:1], latents, span=SPAN, points=POINTS, environment=environment_of[world])[0]
+        traverse(learner, seen[:1], latents, environment_of[world], POINTS)[0]
         for world, seen in zip(worlds, images, strict=True)
     ]
-    dreams = [dream(learner, shown, s) if isinstance(learner, Dreams) else images[0, :0] for s in environments]
+    dreams = [
+        learner.dream(shown, environment=s, seed=0) if isinstance(learner, Dreams) else images[0, :0]
+        for s in environments
+    ]
     return FigureData(
         worlds=worlds,
         environment=np.array([environment_of[world] for world in worlds], np.int64),
         states=states,
         images=images,
         traversals=as_bytes(np.stack(traversals)),
-        cross=as_bytes(np.array([[reconstruct(learner, seen, s) for s in environments] for seen in images])),
+        cross=as_bytes(np.array([[learner.reconstruct(seen, environment=s) for s in environments] for seen in images])),
         dreams=as_bytes(np.stack(dreams)),
     )

@@ -79,7 +79,7 @@ def _draw_traversals(
     for axis in axes.flat:
         axis.set_axis_off()
     for axis, (s, images) in zip(axes.flat, images_by_environment.items(), strict=False):
-        block = traversal_of(learner, s, images[:1], latents, colour=colours.get(s))
+        block = traversal_of(learner, s, images[:1], latents, colours.get(s))
         draw_traversals(axis, [block], header=False, names=names)
         axis.set_title(f"{s}  {labels.get(s, 'environment')}", weight="normal", size=9)
         axis.set_anchor("N")
