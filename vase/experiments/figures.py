@@ -19,9 +19,9 @@ from vase.metrics.latents import row_states
 from vase.metrics.position import axis_names
 from vase.metrics.record import Row, title
 from vase.plots.curves import draw_atypicality, draw_stages, label_steps, score_metrics
-from vase.plots.figure_data import SPAN, FigureData
+from vase.plots.figure_data import FigureData
 from vase.plots.latents import state_legend
-from vase.plots.pictures import draw_rows, draw_traversals, traversal_page
+from vase.plots.pictures import SPAN, draw_rows, draw_traversals, traversal_page
 from vase.plots.style import GREY, INK, new_figure, styled, tint, world_colour
 
 OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"

@@ -47,7 +47,7 @@ class PerFactor:
 class DCI:
     """Disentanglement, completeness and informativeness.
 
-    One factor has no disentanglement (nothing to tell it from), one code no completeness, and no factor nothing.
+    Disentanglement needs two factors, completeness two codes, informativeness one factor; else they are None.
     """
 
     disentanglement: float | None
@@ -108,7 +108,7 @@ def alignment(first: Information, second: Information) -> dict[str, dict[str, An
     """Whether two worlds keep a factor in the same codes, for each factor that both have.
 
     `same`: the most informative code is the same one; `cosine`: similarity of the two information vectors, None if
-    one of them is zero. Judge neither without the information itself: where no code says anything, both are noise.
+    one of them is zero. Read both together with the information itself: where no code is informative, both are noise.
     """
     found: dict[str, dict[str, Any]] = {}
     for name in (name for name in first if name in second):
@@ -247,7 +247,7 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
 def factor_vae_score(
     codes: Float[np.ndarray, "B N"], factors: Factors, *, rng: np.random.Generator, votes: int = 1_000, group: int = 64
 ) -> float | None:
-    """FactorVAE score (Kim & Mnih 2018): can one tell which factor was held fixed from the code that moves least?
+    """FactorVAE score (Kim & Mnih 2018): accuracy of naming the fixed factor from the code that varies least.
 
     A vote draws, with replacement, `group` of the given examples that agree in one factor (same class or bin) and names
     the code of least variance, relative to its variance over all examples; codes with a standard deviation below 0.05

@@ -120,7 +120,7 @@ class Record:
         }
 
     def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
-        """Steps and α of every latent at these steps; none for a learner that does not tell it."""
+        """Steps and α of every latent at these steps; none for a learner without atypicality."""
         rows = [row for row in self.of("step") if any(a is not None for a in row.get("atypicality") or ())]
         steps = np.array([row["step"] for row in rows], np.int64)
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)

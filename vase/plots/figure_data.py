@@ -15,7 +15,6 @@ from vase.images import as_bytes
 from vase.learners.protocol import Dreams
 from vase.metrics.latents import learner_states
 from vase.metrics.record import title
-from vase.plots.pictures import SPAN as SPAN
 from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traverse
 from vase.plots.style import world_colour
 
@@ -27,7 +26,7 @@ SHOWN = 8
 
 @dataclass(frozen=True, eq=False)
 class FigureData:
-    """What the learner made of every world W and in every environment E, with its N latents."""
+    """Images by a learner with N latents, for every world W and in every environment E."""
 
     worlds: tuple[str, ...]
     """In order of their first visit."""
@@ -103,7 +102,7 @@ class FigureData:
         path = Path(path)
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} does not exist: pictures are kept for the first seed of conditions that are shown; restore it "
+                f"{path} does not exist: images are exported for the first seed of conditions with figures; restore it "
                 f"from a clone of the repository, or delete {path.with_suffix('.json').name} beside it and run that "
                 "condition again with: vase experiment run"
             )

@@ -1,4 +1,4 @@
-"""Pictures out of a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
+"""Images by a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DecodingLearner(Learner, Decodes, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """A seed image, and what some latents make of it in one environment."""
+    """Traversals of some latents from one seed image, in one environment."""
 
     heading: str
     colour: str
