@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from vase.training import RunSettings
-from vase.training.summary import describe, summary
+from vase.training import RunSettings, describe
+from vase.training.summary import summary
 
 
 def _stage(stage: int, step: int, world: str, environments: list[tuple[str, str]], **more: Any) -> dict[str, Any]:

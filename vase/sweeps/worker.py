@@ -94,9 +94,9 @@ def work_on(values: str) -> None:
 class Reporter(Callback):
     """Reports the progress of a run about once per second, and stops the run when the sweep does."""
 
-    def __init__(self, folder: Path, number: int, every: float = REPORT_SECONDS) -> None:
+    def __init__(self, folder: Path, number: int, *, every: float = REPORT_SECONDS, parent: int | None = None) -> None:
         self.folder, self.number, self.every = folder, number, every
-        self._parent = os.getppid()
+        self._parent = os.getppid() if parent is None else parent
         self._last = float("-inf")
         self._stopping = False
         self._progress: dict[str, Any] = {}
