@@ -1,6 +1,6 @@
 """A shift test of your own: the mean brightness of a batch, compared with that of the environment.
 
-    python examples/brightness_test.py
+python examples/brightness_test.py
 """
 
 from __future__ import annotations

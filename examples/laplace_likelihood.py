@@ -1,6 +1,6 @@
 """A likelihood of your own: Laplace, which forgives single wrong pixels more than a Gaussian does.
 
-    python examples/laplace_likelihood.py
+python examples/laplace_likelihood.py
 """
 
 from __future__ import annotations

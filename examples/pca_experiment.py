@@ -1,7 +1,7 @@
 """An experiment of your own, outside the package: VASE beside principal components on digits and letters.
 
-    PYTHONPATH=examples vase experiment run pca_experiment:EXPERIMENT --preset smoke
-    PYTHONPATH=examples vase experiment table pca_experiment:EXPERIMENT all --preset smoke
+PYTHONPATH=examples vase experiment run pca_experiment:EXPERIMENT --preset smoke
+PYTHONPATH=examples vase experiment table pca_experiment:EXPERIMENT all --preset smoke
 """
 
 from __future__ import annotations

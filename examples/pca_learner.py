@@ -3,8 +3,8 @@
     PYTHONPATH=examples vase train --learner pca_learner:PCALearner --stream mnist,fashion --steps 300 --out runs/pca
     PYTHONPATH=examples vase experiment run pca_experiment:EXPERIMENT
 
-Probes, measures, summary, tables and figures treat it like any other. `check_learner(PCALearner)` tells whether it keeps
-the contract.
+Probes, measures, summary, tables and figures treat it like any other. `check_learner(PCALearner)` tells whether it
+keeps the contract.
 """
 
 from __future__ import annotations

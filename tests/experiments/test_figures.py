@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from vase.experiments import figures
 from vase.experiments.bands import band, probe_bands
 from vase.experiments.study import Condition, Experiment, Results
-from vase.plots.album import Album
+from vase.plots.figure_data import FigureData
 from vase.plots.latents import State
 from vase.plots.style import world_colour
 
@@ -41,7 +41,7 @@ def box(across: float, shade: int) -> np.ndarray:
     return image
 
 
-def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
+def make_album(worlds: tuple[str, ...], inferred: bool) -> FigureData:
     """Environments that draw in their own shade; latent 0 moves the box, the others are ignored."""
     count = len(worlds) if inferred else 1
     environment = np.arange(len(worlds)) if inferred else np.zeros(len(worlds), np.int64)
@@ -54,7 +54,7 @@ def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
     frames = [
         [[box(p / 6 if n == 0 else 0.5, 250 - 10 * w) for p in range(7)] for n in range(LATENTS)] for w in environment
     ]
-    return Album(
+    return FigureData(
         worlds=worlds,
         environment=environment,
         states=states,
@@ -115,7 +115,8 @@ def make_rows(worlds: tuple[str, ...], seed: int, inferred: bool) -> list[dict[s
                     "samples_floor": 1.0,
                 }
             )
-    return rows
+    axes = {"x": {"latent": 1, "correlation": -0.8}, "y": {"latent": 0, "correlation": 0.49}}
+    return [*rows, {"kind": "end", "step": len(worlds) * STEPS, "position": {"world": worlds[0], **axes}}]
 
 
 def make_results(folder: Path, name: str, worlds: tuple[str, ...], conditions: dict[str, bool]) -> Results:
@@ -327,8 +328,8 @@ def test_disentanglement_without_a_value_in_one_seed(five: Results, tmp_path: Pa
     assert "entangled VASE (SDA), 2 seeds" in assert_readable(figure, slanted=True)
 
 
-def test_latents_are_named_after_the_place_they_tell(three: Results) -> None:
-    assert figures.meanings(three.first("disentangled-SDA")) == {1: "x"}  # 0.29 of y is too little
+def test_position_latents_are_named_after_their_axis(three: Results) -> None:
+    assert figures.meanings(three.first("disentangled-SDA")) == {1: "x"}  # 0.49 with y is too little
     texts = [text.get_text() for text in figures.traversals(three, "disentangled-SDA").axes[0].get_yticklabels()]
     assert "x  z1" in texts
     assert "z0" in texts

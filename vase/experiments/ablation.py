@@ -26,7 +26,7 @@ from vase.experiments.analysis import (
 )
 from vase.experiments.study import FIVE_SEEDS, THREE_SEEDS, Experiment, Result, Results
 from vase.experiments.tables import Entry, Reported, Spread, Table, spread
-from vase.metrics.probes import Metric
+from vase.metrics.forgetting import Metric
 
 OURS = "disentangled-SDA"
 CLASSES = ("moving-fashion", "mnist")

@@ -9,8 +9,9 @@ from typing import Any
 
 from vase.experiments.study import Condition, Result, Results
 from vase.experiments.tables import Entry, Spread, Table, spread
+from vase.metrics import detection as shifts
 from vase.metrics.disentanglement import alignment
-from vase.metrics.probes import Metric, final, forgetting, maximum
+from vase.metrics.forgetting import Metric, final, forgetting, maximum
 from vase.metrics.record import title
 
 ON, OFF = "yes", "no"
@@ -151,7 +152,7 @@ def detection(results: Results) -> Table:
             continue
         found = [run.summary for run in runs]
         delays = [float(delay) for summary in found for delay in summary["delays"]]
-        returns = [_returns(run) for run in runs]
+        returns = [shifts.returns_recognised(run.record) for run in runs]
         due = sum(count for _, count in returns)
         rows.append(
             (
@@ -188,25 +189,8 @@ def detection(results: Results) -> Table:
 
 def one_to_one(run: Result) -> bool:
     """Whether every world has one environment of its own, and there are no others."""
-    home = run.record.environment_of
-    return len(set(home.values())) == len(home) == run.summary["environments"] and not run.summary["false_alarms"]
-
-
-def _returns(run: Result) -> tuple[int, int]:
-    """(recognised, due): visits to a world met before, and those announced as its own environment."""
-    record = run.record
-    home: dict[str, int] = {}
-    right = due = 0
-    before = None
-    for number, visit in enumerate(record.visits):
-        inside = [e for e in record.environments if min(e.end, visit.end) > max(e.start, visit.start)]
-        longest = max(inside, key=lambda e: min(e.end, visit.end) - max(e.start, visit.start)).name
-        if visit.name in home and record.visits[number - 1].name != visit.name:
-            due += 1
-            right += longest == home[visit.name] != before
-        home.setdefault(visit.name, longest)
-        before = longest
-    return right, due
+    found = run.summary
+    return shifts.one_to_one(run.record.environment_of, found["environments"], found["false_alarms"])
 
 
 MEASURES = ("MIG", "SAP", "DCI disentanglement", "DCI completeness", "DCI informativeness", "FactorVAE")

@@ -14,12 +14,14 @@ from matplotlib.lines import Line2D
 from vase.experiments.analysis import MEASURES, measure_of
 from vase.experiments.bands import band, draw_probes
 from vase.experiments.study import Result, Results
-from vase.metrics.probes import Metric
+from vase.metrics.forgetting import Metric
+from vase.metrics.latents import row_states
+from vase.metrics.position import axis_names
 from vase.metrics.record import Row, title
-from vase.plots.album import SPAN, Album
 from vase.plots.curves import draw_atypicality, draw_stages, label_steps, score_metrics
-from vase.plots.latents import State, state_legend
-from vase.plots.pictures import draw_rows, draw_traversals, traversal_page
+from vase.plots.figure_data import FigureData
+from vase.plots.latents import state_legend
+from vase.plots.pictures import SPAN, draw_rows, draw_traversals, traversal_page
 from vase.plots.style import GREY, INK, new_figure, styled, tint, world_colour
 
 OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"
@@ -32,10 +34,8 @@ _NAMES = {
 _KEY = (
     "boxes 1, 2, ...: use of the latent as each stage ended, in the colour of the stage's world; "
     "bar beside a strip: its use in that environment at the end of training; "
-    "x, y: tells most about the place of the object"
+    "x, y: the position latents at the end of training"
 )
-_TELLING = 0.3
-"""Share of a factor's entropy that a latent must tell to be named after it."""
 _QUALITY = {"reconstruction": "reconstruction\n(MSE per pixel) ↓", "samples": "dreams\n(Fréchet distance) ↓"}
 
 
@@ -92,7 +92,7 @@ def figure3(results: Results) -> Figure:
     return figure
 
 
-def _inches(album: Album, latents: int, width: float) -> float:
+def _inches(album: FigureData, latents: int, width: float) -> float:
     """Height of traversals of every world side by side, for a given width."""
     worlds, _, points, _, height, wide = album.traversals.shape
     return width * (1 + latents) * (height + 3) / (worlds * (points + 0.7) * (wide + 1) + wide)
@@ -117,23 +117,14 @@ def _draw_latents(axis: Axes, run: Result, latents: Sequence[int], name: str) ->
 
 
 def meanings(run: Result) -> dict[int, str]:
-    """Latents that tell most about the place of objects, "x" or "y", at the end of the run."""
-    found: dict[int, str] = {}
-    for row in run.of("measures"):
-        for factor in "xy" if row["stage"] == len(run.record.stages) - 1 else "":
-            values = row["information"].get(factor, [])
-            if values and max(values) > _TELLING:
-                latent = int(np.argmax(values))
-                found[latent] = "".join(sorted({factor, *found.get(latent, "")}))
-    return found
+    """The position latents by their axis, "x" or "y", at the end of the run."""
+    row = run.record.position_row
+    return axis_names(row["position"]) if row else {}
 
 
 def stage_states(row: Row) -> Int[np.ndarray, " N"]:
     """What the environment of a "stage" row did with each latent as its stage ended."""
-    others = [known["used"] for known in row["environments"] if known["index"] != row["environment"]]
-    elsewhere = np.any(np.array(others, bool).reshape(-1, len(row["used"])), axis=0)
-    states = np.where(~np.array(row["mask"], bool) & elsewhere, State.MASKED, State.UNUSED)
-    return np.where(np.array(row["used"], bool), State.USED, states)
+    return row_states(row["environments"])[row["environment"]]
 
 
 def _draw_stream(
@@ -187,7 +178,7 @@ def cross_domain(results: Results, conditions: Sequence[str]) -> Figure:
     return figure
 
 
-def _decoded(album: Album, w: int) -> dict[str, np.ndarray]:
+def _decoded(album: FigureData, w: int) -> dict[str, np.ndarray]:
     """Rows of one world: its images, and them as every environment; its own is marked."""
     rows = {"image": album.images[w]}
     for e, name in enumerate(album.names()):

@@ -20,17 +20,17 @@ import numpy as np
 
 from vase import checkpoint
 from vase.metrics.record import Record
-from vase.plots.album import Album
-from vase.plots.run import album_of, open_run
+from vase.plots.figure_data import FigureData
+from vase.plots.run import figure_data_of, open_run
 from vase.sweeps import Cell
-from vase.training import RunDirectory, RunSettings, summary
+from vase.training import RunDirectory, RunSettings
 from vase.training.process import threads
+from vase.training.summary import summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vase.experiments.tables import Table
-    from vase.learners.vase import VASE
     from vase.training import Plan
 
 NOWHERE: dict[str, Any] = {"data": None, "device": "auto", "threads": 1}
@@ -86,7 +86,7 @@ class Experiment:
     """Other settings of every run, e.g. {"measures": False}."""
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Preset -> fields of the configuration that the paper has otherwise for this experiment."""
-    examine: Callable[[VASE, Plan, Record], Findings] | None = None
+    examine: Callable[[Any, Plan, Record], Findings] | None = None
     """More questions to the learner when a run is over; the answers are kept with its rows."""
     albums: tuple[str, ...] | None = None
     """Conditions whose first seed keeps traversals and reconstructions; None: all that are shown."""
@@ -170,8 +170,9 @@ class Job:
     def keep(self) -> None:
         """Write the result files of the finished run."""
         directory, shown = RunDirectory(self.cell.path), self.shown
-        if shown and self.condition.name in self.experiment.traversed:
-            album_of(directory).save(self.target.with_suffix(".npz"))
+        wanted = shown and self.condition.name in self.experiment.traversed
+        if wanted and (data := figure_data_of(directory)) is not None:
+            data.save(self.target.with_suffix(".npz"))
         found = self.findings()
         pictures = {**directory.pictures(), **({} if found is None else found.pictures)}
         if pictures and shown:
@@ -280,9 +281,9 @@ class Result:
         return checkpoint.read_arrays(path)
 
     @cached_property
-    def album(self) -> Album:
+    def album(self) -> FigureData:
         """Its pictures; an error for conditions that keep none."""
-        return Album.load(self.path.with_suffix(".npz"))
+        return FigureData.load(self.path.with_suffix(".npz"))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Probes: how much of a world can be read from the representation, and how much of it is forgotten.
+"""Probes: how much of a world can be read from the representation.
 
-Appendix "Quantifying catastrophic forgetting": for each environment a classifier with two hidden layers of 256 ReLU
+Appendix "Quantifying catastrophic forgetting": for each world a classifier with two hidden layers of 256 ReLU
 units is trained on z ~ q(z|x) beside the learner, with Adam and without ever updating the learner. Section 4 does the
 same with a regressor of the object's position. Two modes produce the numbers, and every row says which one:
 
@@ -9,7 +9,7 @@ same with a regressor of the object's position. Two modes produce the numbers, a
             (batch 128, lr 3e-3, new noise in z at each step), continuing from the probe's last weights; score the
             average of the weights over the second half of these steps. A probe sees about as many samples as online
             (100 x 128 against 250 x 64), so it follows the drift of the representation as closely; with a smaller step
-            and without the average it lags behind, which would be mistaken for the representation's.
+            and without the average it lags behind, which would look like a change of the representation.
 
 In both modes the score is taken every `every` steps on a fixed set of held-out images with fixed noise, so that two
 scores differ by the representation and the probe only.
@@ -19,47 +19,35 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from vase.learners.protocol import Learner
 from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.rows import Row
+from vase.worlds.world import Batch, position_varies
 
 Kind = Literal["identity", "position"]
 Mode = Literal["online", "periodic"]
-Metric = Literal["accuracy", "mse", "pixels"]
-Row = dict[str, Any]
 
-_CENSUS = 2_000
-"""Images that are asked for the number of classes of a world."""
-_PROBE_OF_METRIC: dict[str, Kind] = {"accuracy": "identity", "mse": "position", "pixels": "position"}
+_LABEL_SAMPLE = 2_000
+"""Images from which the number of classes is taken if a world does not say it."""
 
 
-class _Batch(Protocol):
+class Source(Protocol):
+    """Where a probe's images come from: a `World`, or anything else that draws batches with factors."""
+
     @property
-    def images(self) -> np.ndarray: ...
-    @property
-    def factors(self) -> Mapping[str, np.ndarray]: ...
-
-
-class _World(Protocol):
-    @property
-    def image_shape(self) -> tuple[int, int, int]: ...
-    def sample(self, n: int, rng: np.random.Generator) -> Any: ...
-
-
-class _Encoder(Protocol):
-    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
-
-
-# --------------------------------------------------------------------------------------------------------------- probe
+    def image_shape(self) -> tuple[int, int, int]: ...  # noqa: D102
+    def sample(self, n: int, rng: np.random.Generator) -> Batch: ...  # noqa: D102
 
 
 class Probe:
@@ -104,7 +92,7 @@ class Probe:
     ) -> None:
         """Take `updates` steps on random batches of z ~ N(mean, std), with new noise at every step.
 
-        Scores then come from the average of the weights over the second half, which irons out Adam's jitter.
+        Scores then come from the average of the weights over the second half, which smooths Adam's noise.
         """
         average = copy.deepcopy(self.network)
         weights = [parameter.data for parameter in self.network.parameters()]
@@ -114,7 +102,8 @@ class Probe:
             noise = torch.randn((batch, mean.shape[1]), generator=self.generator)
             self.update(mean[rows] + std[rows] * noise, target[rows])
             if count >= 1:
-                torch._foreach_lerp_(averages, weights, 1 / count)
+                for mean_weight, weight in zip(averages, weights, strict=True):
+                    mean_weight.lerp_(weight, 1 / count)
         self._average = average
 
     @torch.no_grad()
@@ -131,12 +120,9 @@ class Probe:
         return functional.mse_loss(output, target)
 
     def state_dict(self) -> dict[str, Any]:
-        """Weights, Adam's moments and the random state: enough for an exact resume."""
-        return {
-            "network": self.network.state_dict(),
-            "optimiser": optimiser_state(self.optimiser, self.network),
-            "generator": self.generator.get_state(),
-        }
+        """A copy of the weights, Adam's moments and the random state: enough for an exact resume."""
+        weights, moments = self.network.state_dict(), optimiser_state(self.optimiser, self.network)
+        return copy.deepcopy({"network": weights, "optimiser": moments, "generator": self.generator.get_state()})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a `state_dict()`."""
@@ -146,24 +132,21 @@ class Probe:
         self.generator.set_state(state["generator"])
 
 
-# --------------------------------------------------------------------------------------------------------------- suite
-
-
 @dataclass(frozen=True)
 class ProbeSettings:
     """How probes are trained; `ProbeSettings.of(mode)` gives the values of the two modes of the module's docstring."""
 
     mode: Mode = "periodic"
     every: int = 250
-    """Training steps between two scores (and, if periodic, between two bouts of learning)."""
+    """Training steps between two scores (and, if periodic, between two rounds of probe training)."""
     updates: int = 100
-    """Probe steps per bout; online: 1 per training step."""
+    """Probe steps per round; online: 1 per training step."""
     batch: int = 128
     """Batch of one probe step; the appendix: 64."""
     lr: float = 3e-3
     """Adam's learning rate; the appendix: 6e-4."""
     train_images: int = 2_000
-    """New images encoded per bout (periodic)."""
+    """New images encoded per round (periodic)."""
     test_images: int = 1_000
     """Held-out images of the score."""
     draws: int = 2
@@ -185,33 +168,28 @@ class ProbeSettings:
 
 @dataclass(frozen=True)
 class _Codes:
-    """Encoded images with the answers."""
+    """Encoded images with the targets of the probes."""
 
     mean: Float[Tensor, "B N"]
     std: Float[Tensor, "B N"]
-    label: Int64[Tensor, " B"] | None
-    position: Float[Tensor, "B 2"] | None
-
-    def target(self, kind: Kind) -> Tensor:
-        answer = self.label if kind == "identity" else self.position
-        assert answer is not None
-        return answer
+    targets: dict[Kind, Tensor]
+    """Labels (B,) and positions (B, 2)."""
 
 
 class ProbeSuite:
-    """One probe per question and world, trained beside a learner and never touching it.
+    """One probe per kind and world, trained during training without updating the learner.
 
     Args:
-      worlds: name -> (environment to learn from, held-out environment to be scored on).
-      settings: `ProbeSettings.of("periodic")` unless told otherwise.
+      worlds: name -> (world to learn from, held-out world to be scored on).
+      settings: `ProbeSettings.of("periodic")` by default.
       seed: of the probes, their images and their noise. Training images depend on (seed, world, step) only.
 
     A world gets an identity probe if its batches have the factor "label", and a position probe if "x" or "y" varies.
-    Pixels = root of the mean squared error times the travel (canvas minus sprite), where the environment tells it.
+    Pixels = root of the mean squared error times the travel (canvas minus sprite), for worlds that have a sprite size.
     """
 
     def __init__(
-        self, worlds: Mapping[str, tuple[_World, _World]], settings: ProbeSettings | None = None, *, seed: int = 0
+        self, worlds: Mapping[str, tuple[Source, Source]], settings: ProbeSettings | None = None, *, seed: int = 0
     ):
         if not worlds:
             raise ValueError("no worlds to probe; give at least one name -> (train, test) pair")
@@ -222,8 +200,8 @@ class ProbeSuite:
         self._tests = {name: self._batch(name, "test", 0, self.settings.test_images) for name in self.worlds}
         self._noise: dict[str, Tensor] = {}
 
-    def after_step(self, model: _Encoder, step: int) -> list[Row]:
-        """To be called after every training step with the number of batches seen; returns rows if a score is due."""
+    def after_step(self, model: Learner, step: int) -> list[Row]:
+        """Call this after every training step with the number of batches seen; returns rows if a score is due."""
         settings = self.settings
         due = step % settings.every == 0
         if not due and settings.mode == "periodic":
@@ -232,25 +210,24 @@ class ProbeSuite:
         rows: list[Row] = []
         for name in self.worlds:
             codes = self._encode(model, self._batch(name, "train", step, images))
-            self._make_probes(name, codes)
             for kind in self._kinds(name):
+                if (name, kind) not in self.probes:
+                    self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+                probe, target = self.probes[name, kind], codes.targets[kind]
                 if settings.mode == "periodic":
-                    self.probes[name, kind].learn(
-                        codes.mean, codes.std, codes.target(kind), updates=settings.updates, batch=settings.batch
-                    )
+                    probe.learn(codes.mean, codes.std, target, updates=settings.updates, batch=settings.batch)
                 else:
-                    self._learn_in_order(self.probes[name, kind], codes, kind)
+                    self._learn_in_order(probe, codes, target)
             if due:
                 rows += self._scores(model, name, step)
         return rows
 
-    def _learn_in_order(self, probe: Probe, codes: _Codes, kind: Kind) -> None:
-        noise = torch.randn(codes.mean.shape, generator=probe.generator)
-        z, target = codes.mean + codes.std * noise, codes.target(kind)
+    def _learn_in_order(self, probe: Probe, codes: _Codes, target: Tensor) -> None:
+        z = codes.mean + codes.std * torch.randn(codes.mean.shape, generator=probe.generator)
         for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
             probe.update(z[part], target[part])
 
-    def _scores(self, model: _Encoder, name: str, step: int) -> list[Row]:
+    def _scores(self, model: Learner, name: str, step: int) -> list[Row]:
         codes = self._encode(model, self._tests[name])
         if name not in self._noise:
             generator = torch.Generator().manual_seed(self._number(name, "noise"))
@@ -258,7 +235,7 @@ class ProbeSuite:
         z = (codes.mean + codes.std * self._noise[name]).flatten(0, 1)
         rows: list[Row] = []
         for kind in self._kinds(name):
-            value = self.probes[name, kind].score(z, torch.cat([codes.target(kind)] * self.settings.draws))
+            value = self.probes[name, kind].score(z, torch.cat([codes.targets[kind]] * self.settings.draws))
             row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": self.settings.mode}
             rows.append(row | ({"accuracy": value} if kind == "identity" else self._position(name, value)))
         return rows
@@ -268,12 +245,12 @@ class ProbeSuite:
         return {"mse": mse} if travel is None else {"mse": mse, "pixels": math.sqrt(mse) * travel}
 
     def travel(self, name: str) -> int | None:
-        """Pixels that an object of this world can travel: canvas minus sprite; None if the environment does not say."""
+        """Pixels that an object of this world can travel: canvas minus sprite; None without a sprite size."""
         world = self.worlds[name][0]
         sprite = getattr(world, "sprite", None)
         return None if sprite is None else world.image_shape[-1] - int(sprite)
 
-    # Images, encodings and questions
+    # Images, encodings and probes
 
     def _number(self, name: str, purpose: str) -> int:
         """A seed of its own for each world and purpose."""
@@ -281,43 +258,37 @@ class ProbeSuite:
         entropy = [self.seed, list(self.worlds).index(name), purposes.index(purpose)]
         return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
 
-    def _batch(self, name: str, split: Literal["train", "test"], step: int, n: int) -> _Batch:
+    def _batch(self, name: str, split: Literal["train", "test"], step: int, n: int) -> Batch:
         world = self.worlds[name][0 if split == "train" else 1]
         return world.sample(n, np.random.default_rng([self._number(name, split), step]))
 
     def _kinds(self, name: str) -> list[Kind]:
         factors = self._tests[name].factors
-        kinds: list[Kind] = ["identity"] if "label" in factors else []
-        if {"x", "y"} <= factors.keys() and any(np.ptp(factors[axis]) > 0 for axis in "xy"):
-            kinds.append("position")
-        return kinds
-
-    def _make_probes(self, name: str, codes: _Codes) -> None:
-        for kind in self._kinds(name):
-            if (name, kind) not in self.probes:
-                self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+        known: dict[Kind, bool] = {"identity": "label" in factors, "position": position_varies(factors)}
+        return [kind for kind, present in known.items() if present]
 
     def _new_probe(self, name: str, kind: Kind, inputs: int) -> Probe:
         outputs = 2 if kind == "position" else self._classes(name)
         return Probe(kind, inputs, outputs, lr=self.settings.lr, seed=self._number(name, kind))
 
     def _classes(self, name: str) -> int:
-        """Classes of a world: what its environments say, else one more than the largest label of a sample."""
-        told = [getattr(world, "n_classes", None) for world in self.worlds[name]]
-        if all(told):
-            return max(int(count) for count in told if count is not None)
-        seen = (self._tests[name], self._batch(name, "train", 0, _CENSUS))
+        """Classes of a world: its `n_classes`, else one more than the largest label of a sample."""
+        counts = [getattr(world, "n_classes", None) for world in self.worlds[name]]
+        if all(counts):
+            return max(int(count) for count in counts if count is not None)
+        seen = (self._tests[name], self._batch(name, "train", 0, _LABEL_SAMPLE))
         return 1 + max(int(batch.factors["label"].max()) for batch in seen)
 
-    def _encode(self, model: _Encoder, batch: _Batch, chunk: int = 512) -> _Codes:
+    def _encode(self, model: Learner, batch: Batch, chunk: int = 512) -> _Codes:
         parts = [model.posterior(batch.images[i : i + chunk]) for i in range(0, len(batch.images), chunk)]
         mean, std = (torch.from_numpy(np.concatenate(column).astype(np.float32)) for column in zip(*parts, strict=True))
         factors = batch.factors
-        label = torch.from_numpy(np.asarray(factors["label"], np.int64)) if "label" in factors else None
-        position = None
+        targets: dict[Kind, Tensor] = {}
+        if "label" in factors:
+            targets["identity"] = torch.from_numpy(np.asarray(factors["label"], np.int64))
         if {"x", "y"} <= factors.keys():
-            position = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
-        return _Codes(mean, std, label, position)
+            targets["position"] = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
+        return _Codes(mean, std, targets)
 
     # Saving
 
@@ -346,106 +317,3 @@ class ProbeSuite:
 
     def _description(self) -> dict[str, Any]:
         return {"worlds": list(self.worlds), "settings": asdict(self.settings), "seed": self.seed}
-
-
-# ------------------------------------------------------------------------------------- forgetting, from saved rows only
-
-
-@dataclass(frozen=True)
-class PerWorld:
-    """A number for each world and their mean (nan without worlds)."""
-
-    worlds: dict[str, float]
-
-    @property
-    def mean(self) -> float:
-        """Average over the worlds."""
-        return float(np.mean(list(self.worlds.values()))) if self.worlds else math.nan
-
-
-def maximum(
-    rows: Iterable[Row],
-    stages: Sequence[tuple[str, int]] | None = None,
-    metric: Metric = "accuracy",
-    worlds: Iterable[str] | None = None,
-) -> PerWorld:
-    """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
-
-    With `stages`, (world, steps) in the order of the stream, only scores taken while the learner trained on that world
-    count, as in the appendix; without them, the whole run. `worlds` restricts the result.
-    """
-    series = _series(rows, metric, worlds)
-    best: dict[str, float] = {}
-    for world, points in series.items():
-        spans = [(0, math.inf)] if stages is None else _visits(stages).get(world, [])
-        values = [value for start, end in spans for step, value in points if start < step <= end]
-        if values:
-            best[world] = _best(values, metric)
-    return PerWorld(best)
-
-
-def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
-    """The last score of each world."""
-    return PerWorld({world: max(points)[1] for world, points in _series(rows, metric, worlds).items()})
-
-
-def forgetting(
-    rows: Iterable[Row],
-    stages: Sequence[tuple[str, int]],
-    metric: Metric = "accuracy",
-    worlds: Iterable[str] | None = None,
-) -> PerWorld:
-    """Change = (worst score afterwards) - (best score during): the appendix's measure, "Change" in the ablation table.
-
-    Negative changes of accuracy and positive changes of error are losses. `stages` gives (world, steps) in the order of
-    the stream; a score at the last step of a stage still belongs to it. A world visited several times has several
-    away-periods: each compares the best score of all visits so far with the worst score until the next visit, and the
-    world's change is the mean over its away-periods. Worlds without an afterwards (the last one) have no change.
-    """
-    changes: dict[str, float] = {}
-    visits = _visits(stages)
-    for world, points in _series(rows, metric, worlds).items():
-        spans = visits.get(world, [])
-        during: list[float] = []
-        periods: list[float] = []
-        for index, (start, end) in enumerate(spans):
-            back = spans[index + 1][0] if index + 1 < len(spans) else math.inf
-            during += [value for step, value in points if start < step <= end]
-            after = [value for step, value in points if end < step <= back]
-            if during and after:
-                periods.append(_worst(after, metric) - _best(during, metric))
-        if periods:
-            changes[world] = float(np.mean(periods))
-    return PerWorld(changes)
-
-
-def _series(rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None) -> dict[str, list[tuple[int, float]]]:
-    """world -> [(step, score)] of one metric."""
-    if metric not in _PROBE_OF_METRIC:
-        raise ValueError(f"metric is {metric!r}; probes report {', '.join(_PROBE_OF_METRIC)}")
-    wanted = None if worlds is None else set(worlds)
-    series: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        if row.get("kind") != "probe" or row["probe"] != _PROBE_OF_METRIC[metric] or metric not in row:
-            continue
-        if wanted is None or row["world"] in wanted:
-            series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
-    return series
-
-
-def _visits(stages: Sequence[tuple[str, int]]) -> dict[str, list[tuple[int, int]]]:
-    """world -> [(start, end)]: it was trained on at steps start < t <= end (steps count from 1)."""
-    visits: dict[str, list[tuple[int, int]]] = {}
-    start = 0
-    for world, steps in stages:
-        visits.setdefault(world, []).append((start, start + steps))
-        start += steps
-    return visits
-
-
-def _best(values: Sequence[float], metric: Metric) -> float:
-    return max(values) if metric == "accuracy" else min(values)
-
-
-def _worst(values: Sequence[float], metric: Metric) -> float:
-    return min(values) if metric == "accuracy" else max(values)

@@ -1,21 +1,20 @@
-"""Pictures out of a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
+"""Images by a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vase.plots.latents import State, latent_states, state_box, state_legend
+from vase.learners.protocol import Decodes, Dreams, Learner
+from vase.metrics.latents import State, learner_states
+from vase.plots.latents import state_box, state_legend
 from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
-
-if TYPE_CHECKING:
-    from vase.learners.vase import VASE
 
 Images = Mapping[int, np.ndarray]
 """Environment -> images of it, (n, C, H, W)."""
@@ -25,11 +24,17 @@ _PER_LINE = 4
 _COLUMN = 2.8
 """Inches of one environment's strips."""
 _GAP = 1
+SPAN = 2.0
+"""Each latent is traversed from -SPAN to SPAN."""
+
+
+class DecodingLearner(Learner, Decodes, Protocol):
+    """A learner with a decoder. One without environments is asked for environment 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """A seed image, and what some latents make of it in one environment."""
+    """Traversals of some latents from one seed image, in one environment."""
 
     heading: str
     colour: str
@@ -45,41 +50,31 @@ class Traversal:
 
 
 def traversals(
-    model: VASE,
+    learner: DecodingLearner,
     images_by_environment: Images,
     labels: Mapping[int, str] | None = None,
     *,
     spare: int = 2,
-    span: float = 2.0,
-    points: int = 9,
     colours: Mapping[int, str] | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Figure:
-    """Each latent moved from -span to span, the others as encoded; one column of traversals per environment.
+    """Each latent moved from -SPAN to SPAN, the others as encoded; one column of traversals per environment.
 
     Rows are latents that some environment uses, most shared and most effective first, and `spare` others; at most 16.
     """
     environments = _chosen(images_by_environment)
-    latents = order_latents(model, images_by_environment, spare)
+    latents = order_latents(learner, images_by_environment, spare)
     blocks = [
-        traversal_of(
-            model,
-            s,
-            images_by_environment[s][:1],
-            latents,
-            span=span,
-            points=points,
-            colour=(colours or {}).get(s),
-            heading=_heading(s, labels),
-        )
+        traversal_of(learner, s, images_by_environment[s][:1], latents, (colours or {}).get(s), _heading(s, labels))
         for s in environments
     ]
-    return traversal_page(blocks, span=span)
+    return traversal_page(blocks, names=names)
 
 
 def traversal_page(
     blocks: Sequence[Traversal],
     *,
-    span: float = 2.0,
+    span: float = SPAN,
     column: float = _COLUMN,
     title: str | None = None,
     names: Mapping[int, str] | None = None,
@@ -103,10 +98,21 @@ def traversal_page(
     return figure
 
 
-def order_latents(model: VASE, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
+def traverse(
+    learner: DecodingLearner, images: np.ndarray, latents: Sequence[int], environment: int, points: int = 9
+) -> Float[np.ndarray, "B L P C H W"]:
+    """Images decoded while one latent at a time moves from -SPAN to SPAN, the others as encoded."""
+    z = np.tile(np.asarray(learner.posterior(images)[0], np.float32)[:, None, None], (1, len(latents), points, 1))
+    for i, latent in enumerate(latents):
+        z[:, i, :, latent] = np.linspace(-SPAN, SPAN, points)
+    frames = np.asarray(learner.decode(z.reshape(-1, z.shape[-1]), environment=environment))
+    return frames.reshape(*z.shape[:3], *frames.shape[1:])
+
+
+def order_latents(learner: DecodingLearner, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
     """Used latents, shared ones first and then by what they change in the image, and a few unused ones."""
-    change = [_change(model, s, images) for s, images in images_by_environment.items()]
-    return rank_latents(latent_states(model), np.sum(change, axis=0), spare, most)
+    change = [_change(learner, s, images) for s, images in images_by_environment.items()]
+    return rank_latents(learner_states(learner), np.sum(change, axis=0), spare, most)
 
 
 def rank_latents(
@@ -119,34 +125,29 @@ def rank_latents(
     return order[: min(count + spare, most)]
 
 
-def _change(model: VASE, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
+def _change(learner: DecodingLearner, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
     """Mean change of a pixel between the two ends of each latent's traversal."""
-    frames = np.asarray(model.traverse(images[:4], points=2, environment=environment))
+    frames = traverse(learner, images[:4], range(learner.n_latents), environment, points=2)
     return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
 
 
 def traversal_of(
-    model: VASE,
+    learner: DecodingLearner,
     environment: int,
     seed: np.ndarray,
     latents: Sequence[int],
-    *,
-    span: float = 2.0,
-    points: int = 9,
     colour: str | None = None,
     heading: str = "",
 ) -> Traversal:
     """Traversals of one seed image, (1, C, H, W), by a learner."""
-    chosen = list(latents)
-    frames = model.traverse(seed, latents=chosen, span=span, points=points, environment=environment)
     return Traversal(
         heading=heading,
         colour=colour or world_colour(environment),
-        latents=tuple(chosen),
-        states=latent_states(model)[environment][chosen],
+        latents=tuple(latents),
+        states=learner_states(learner)[environment][list(latents)],
         seed=np.asarray(seed)[0],
-        reconstruction=np.asarray(model.reconstruct(seed, environment=environment))[0],
-        frames=np.asarray(frames)[0],
+        reconstruction=np.asarray(learner.reconstruct(seed, environment=environment))[0],
+        frames=traverse(learner, seed, latents, environment)[0],
     )
 
 
@@ -155,7 +156,7 @@ def draw_traversals(
     blocks: Sequence[Traversal],
     *,
     header: bool = True,
-    span: float = 2.0,
+    span: float = SPAN,
     before: Sequence[tuple[Int[np.ndarray, " L"], str]] = (),
     names: Mapping[int, str] | None = None,
 ) -> list[float]:
@@ -206,19 +207,16 @@ def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
         pair = strip(np.moveaxis(np.stack([rgb(block.seed), rgb(block.reconstruction)]), -1, -3), _GAP)
         rows.insert(0, np.ones((height, total, 3)))
         rows[0][:, : pair.shape[1]] = pair
-    pitch = height + 3 * _GAP
-    canvas = np.ones((len(rows) * pitch, total, 3))
-    for i, row in enumerate(rows):
-        canvas[i * pitch : i * pitch + height] = row
-    return canvas
+    return _stacked(rows)
+
+
+def _stacked(rows: Sequence[np.ndarray]) -> Float[np.ndarray, "H W 3"]:
+    """Strips of one size below each other."""
+    return np.concatenate([np.pad(row, ((0, 3 * _GAP), (0, 0), (0, 0)), constant_values=1.0) for row in rows])
 
 
 def reconstructions(
-    model: VASE,
-    images_by_environment: Images,
-    labels: Mapping[int, str] | None = None,
-    *,
-    n: int = 8,
+    learner: DecodingLearner, images_by_environment: Images, labels: Mapping[int, str] | None = None, *, n: int = 8
 ) -> Figure:
     """Per environment: images, their reconstructions, and dreams of it from nothing but the prior."""
     environments = _chosen(images_by_environment)
@@ -231,47 +229,25 @@ def reconstructions(
             axis.set_axis_off()
         for axis, environment in zip(grid.flat, environments, strict=False):
             images = images_by_environment[environment][:n]
-            rows = {
-                "image": images,
-                "reconstruction": model.reconstruct(images, environment=environment),
-                "dream": model.dream(len(images), environment=environment, seed=0),
-            }
-            draw_rows(axis, {name: np.asarray(row) for name, row in rows.items()})
+            rows = {"image": images, "reconstruction": learner.reconstruct(images, environment=environment)}
+            if isinstance(learner, Dreams):
+                rows["dream"] = learner.dream(len(images), environment=environment, seed=0)
+            draw_rows(axis, rows)
             axis.set_title(_heading(environment, labels))
     return figure
 
 
 def draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
     """Images below each other, (n, C, H, W) per row, with the names of the rows."""
-    strips = [strip(row, _GAP) for row in rows.values()]
-    height, width = strips[0].shape[:2]
-    pitch = height + 3 * _GAP
-    canvas = np.ones((len(strips) * pitch, width, 3))
-    for i, row in enumerate(strips):
-        canvas[i * pitch : i * pitch + height] = row
+    canvas = _stacked([strip(row, _GAP) for row in rows.values()])
+    height, width = canvas.shape[:2]
+    pitch = height // len(rows)
     axis.set_axis_on()
-    axis.imshow(canvas, extent=(0, width, len(strips) * pitch, 0), aspect="equal")
+    axis.imshow(canvas, extent=(0, width, height, 0), aspect="equal")
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
     axis.set_xticks([])
-    axis.set_yticks([i * pitch + height / 2 for i in range(len(strips))], list(rows))
-
-
-def position_latents(model: VASE, images: np.ndarray, environment: int, points: int = 5) -> tuple[int, int]:
-    """The two latents that move the object farthest, by the centre of what is drawn; the more sideways one first.
-
-    The axes need not be horizontal and vertical: any two directions span the plane.
-    """
-    frames = rgb(np.asarray(model.traverse(images[:8], points=points, environment=environment))).mean(axis=-1)
-    background = np.median(frames, axis=(-2, -1), keepdims=True)
-    weight = np.abs(frames - background) + 1e-9
-    rows, columns = np.arange(frames.shape[-2])[:, None], np.arange(frames.shape[-1])
-    mass = weight.sum(axis=(-2, -1))
-    x, y = ((weight * place).sum(axis=(-2, -1)) / mass for place in (columns, rows))
-    sideways, vertical = (np.abs((place[:, :, -1] - place[:, :, 0]).mean(axis=0)) for place in (x, y))
-    a, b = np.argsort(-np.hypot(sideways, vertical), kind="stable")[:2]
-    first, second = sorted((int(a), int(b)), key=lambda n: vertical[n] - sideways[n])
-    return first, second
+    axis.set_yticks([i * pitch + (pitch - 3 * _GAP) / 2 for i in range(len(rows))], list(rows))
 
 
 def _heading(environment: int, labels: Mapping[int, str] | None) -> str:
