@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from vase.config import VASEConfig, preset
@@ -26,10 +25,10 @@ class Plan:
     worlds: dict[str, tuple[World, World]]
     """Name -> (world to learn from, held-out world)."""
 
-    @cached_property
+    @property
     def timeline(self) -> Timeline:
         """The stages of the stream."""
-        return Timeline(tuple((stage.world.name, stage.steps) for stage in self.schedule.stages))
+        return self.schedule.timeline
 
     @property
     def sources(self) -> dict[str, str]:
@@ -77,8 +76,7 @@ def make_plan(
     schedule = parse(settings.stream if timeline is None else str(StreamSpec.of(timeline.stages)), fallback)
     tests = held_out(schedule, fallback)
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
-        found = [(tests[s.world.name].name, s.steps) for s in schedule.stages]
-        schedule = parse(str(StreamSpec.of(found)), False)
+        schedule = parse(str(StreamSpec.of((tests[s.world.name].name, s.steps) for s in schedule.stages)), False)
         tests = held_out(schedule, False)
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)

@@ -39,7 +39,7 @@ def absolute(settings: RunSettings) -> RunSettings:
 
 
 def pictured(stream: str) -> set[str]:
-    """Which of the folders, faces and frames, the worlds of a stream may come from.
+    """Which of the folders, faces and frames, the worlds of a stream may come from; none without a stream.
 
     >>> sorted(pictured("faces,soft-inverse-fashion:32")), sorted(pictured("outdoors*500,soft-inverse-faces"))
     (['faces'], ['faces', 'frames'])
