@@ -26,8 +26,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
-_SELDOM = ("imagination", "anticipation")
-"""Left out of a saved run that does without, so that older versions can read it."""
+_SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
+"""Defaults that are left out of a saved run, so that older versions can read it."""
+_OPTION = "learner."
+"""Overrides whose name starts like this are options of the learner, not fields of the configuration."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,17 @@ class RunSettings:
     device: str = "auto"
     threads: int = 1
     """CPU threads; one is fastest for several runs side by side."""
+    learner: str = "vase"
+    """The class that learns: "vase", or "package.module:Class" for a learner of your own."""
+    learner_options: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the learner; also given as overrides "learner.NAME"."""
 
     def __post_init__(self) -> None:
+        options = {name.removeprefix(_OPTION): v for name, v in self.overrides.items() if name.startswith(_OPTION)}
+        if options:
+            fields_only = {name: v for name, v in self.overrides.items() if not name.startswith(_OPTION)}
+            object.__setattr__(self, "overrides", fields_only)
+            object.__setattr__(self, "learner_options", {**self.learner_options, **options})
         preset(self.preset)
         least = {"seed": 0, "batch_size": 2}
         counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
@@ -129,9 +140,9 @@ class RunSettings:
         return cls(**{"preset": preset_name, **_DEFAULTS[preset_name], **chosen})
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready copy; the inverse of `from_dict`. Of what is seldom asked for, only what is asked for."""
-        values = {**asdict(self), "overrides": dict(self.overrides)}
-        return {name: value for name, value in values.items() if value or name not in _SELDOM}
+        """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""
+        values = {**asdict(self), "overrides": dict(self.overrides), "learner_options": dict(self.learner_options)}
+        return {name: value for name, value in values.items() if name not in _SELDOM or value != _SELDOM[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
