@@ -1,8 +1,27 @@
 """VASE: life-long disentangled representation learning (Achille et al., NeurIPS 2018)."""
 
-from vase.config import VASEConfig
-from vase.learners.records import Encoding, EnvironmentView, Inference, Step
-from vase.learners.vase import VASE
+from typing import TYPE_CHECKING
+
+from vase.lazy import attach
+
+if TYPE_CHECKING:
+    from vase.config import VASEConfig as VASEConfig
+    from vase.learners.records import Encoding as Encoding
+    from vase.learners.records import EnvironmentView as EnvironmentView
+    from vase.learners.records import Inference as Inference
+    from vase.learners.records import Step as Step
+    from vase.learners.vase import VASE as VASE
 
 __version__ = "0.1.0"
-__all__ = ["VASE", "Encoding", "EnvironmentView", "Inference", "Step", "VASEConfig", "__version__"]
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "VASE": "learners.vase",
+        "VASEConfig": "config",
+        "Encoding": "learners.records",
+        "EnvironmentView": "learners.records",
+        "Inference": "learners.records",
+        "Step": "learners.records",
+    },
+)
+__all__ += ["__version__"]

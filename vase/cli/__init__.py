@@ -19,15 +19,16 @@ from vase.cli.demo import STEPS, demo, demo_settings
 from vase.distributed import only_first_speaks
 from vase.machine import keep_memory
 from vase.plots.run import write_run_figures
-from vase.sweeps import grid, run_many
+from vase.sweeps import run_many
 from vase.sweeps.backends import BACKENDS
-from vase.sweeps.grid import read_seeds, read_vary, table
-from vase.sweeps.many import failures
+from vase.sweeps.grid import grid, read_seeds, read_vary, table
 from vase.sweeps.progress import sweep_watcher
-from vase.training import Event, RunDirectory, RunSettings, describe, summary, train
-from vase.training.progress import TensorBoard, Watcher, watcher
+from vase.sweeps.runner import failures
+from vase.training import Callback, RunDirectory, RunSettings, describe, train
+from vase.training.progress import TensorBoard, watcher
 from vase.training.settings import THREE_WORLDS
 from vase.training.sources import pictured, whole_path
+from vase.training.summary import summary
 from vase.worlds import DataUnavailable
 from vase.worlds.rooms import WORLDS
 from vase.worlds.sources import FACES_VARIABLE, NAMES, fetch, status
@@ -87,15 +88,10 @@ def _train(arguments: argparse.Namespace) -> None:
     else:
         settings = RunSettings.of(given.pop("preset", "laptop"), **given)
     with ExitStack() as stack:
-        watchers: list[Watcher] = [stack.enter_context(watcher(arguments.quiet))]
+        callbacks: list[Callback] = [stack.enter_context(watcher(arguments.quiet))]
         if arguments.tensorboard:
-            watchers.append(stack.enter_context(TensorBoard(out / "tensorboard")))
-
-        def on_event(event: Event) -> None:
-            for watch in watchers:
-                watch(event)
-
-        found = train(out, settings, resume=arguments.resume, on_event=on_event)
+            callbacks.append(stack.enter_context(TensorBoard(out / "tensorboard")))
+        found = train(out, settings, resume=arguments.resume, callbacks=callbacks)
     print(f"\n{describe(found)}\n\nRun: {out}. Figures: vase figures {out}")
 
 
@@ -106,7 +102,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         words = {"new": "to do", "started": "to go on with", "done": "finished"}
         for cell in cells:
-            print(f"{cell.path}: {words[cell.state()]}")
+            print(f"{cell.path}: {words[cell.progress()]}")
         return 0
     with sweep_watcher(arguments.quiet) as watch:
         outcomes = run_many(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vase.plots.run import write_run_figures
-from vase.training import Event, RunDirectory, RunSettings, describe, train
+from vase.training import Callback, RunDirectory, RunSettings, describe, train
 from vase.training.settings import THREE_WORLDS
 
 STEPS = 1_200
@@ -58,14 +58,14 @@ def demo(
     settings: RunSettings,
     *,
     say: Callable[[str], None] = print,
-    watch: AbstractContextManager[Callable[[Event], None] | None] | None = None,
+    watch: AbstractContextManager[Callback | None] | None = None,
 ) -> Path:
-    """Train, summarise, draw; returns the run directory. `watch` is entered while training and gets its events."""
+    """Train, summarise, draw; returns the run directory. `watch` is entered while training, as a callback."""
     path, resume = demo_directory(Path(base), settings, say)
     say(f"A learner meets {settings.stream.replace(',', ', then ')}; nobody tells it when the world changes.")
     say(f"{'Going on' if resume else 'Training'} in {path}: {settings.steps:,} batches per world.")
-    with watch or nullcontext() as on_event:
-        found = train(path, settings, resume=resume, on_event=on_event)
+    with watch or nullcontext() as display:
+        found = train(path, settings, resume=resume, callbacks=[display] if display else [])
     figures = write_run_figures(path)
     say("")
     say(describe(found))

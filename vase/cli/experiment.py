@@ -16,8 +16,8 @@ from vase.experiments.runner import check_jobs, missing, place, run_jobs
 from vase.experiments.tables import FORMATS, render_all
 from vase.sweeps.backends import BACKENDS
 from vase.sweeps.grid import read_seeds
-from vase.sweeps.many import failures
 from vase.sweeps.progress import sweep_watcher
+from vase.sweeps.runner import failures
 from vase.worlds.sources import FACES_VARIABLE
 
 
@@ -168,7 +168,7 @@ def _table(arguments: argparse.Namespace) -> None:
 
 
 def _figure(arguments: argparse.Namespace) -> None:
-    from vase.plots import save  # here, because it takes matplotlib half a second to wake up
+    from vase.plots.style import save  # here, because it takes matplotlib half a second to wake up
 
     experiment = _experiment(arguments)
     chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures

@@ -105,9 +105,7 @@ class Experiment:
 
     def saves_figure_data(self, condition: Condition) -> bool:
         """Whether the first seed of a condition saves traversals and reconstructions."""
-        if self.figure_data is None:
-            return condition.shown and condition.learner == "vase"
-        return condition.name in self.figure_data
+        return condition.shown if self.figure_data is None else condition.name in self.figure_data
 
     def settings(self, condition: Condition, seed: int, preset: str, **place: Any) -> RunSettings:
         """The settings of one run. `place`: data, device and threads, and the folders faces and frames."""

@@ -8,7 +8,7 @@ import re
 from vase import checkpoint
 from vase.experiments.experiment import Analysis, resolve
 from vase.experiments.results import DIR, Job, public
-from vase.plots.run import album_of, open_run
+from vase.plots.run import figure_data_of, open_run
 from vase.rows import Row
 from vase.training.directory import RunDirectory
 from vase.training.process import threads
@@ -43,8 +43,9 @@ def export(job: Job) -> None:
     """Write the result files of a finished run."""
     directory, found = RunDirectory(job.path), analyse(job)
     if job.shown:
-        if job.experiment.saves_figure_data(job.condition):
-            album_of(directory).save(job.target.with_suffix(".npz"))
+        data = figure_data_of(directory) if job.experiment.saves_figure_data(job.condition) else None
+        if data is not None:
+            data.save(job.target.with_suffix(".npz"))
         if pictures := {**directory.pictures(), **({} if found is None else found.pictures)}:
             checkpoint.write_arrays_atomic(job.target.with_suffix(".pictures.npz"), pictures)
     about, config = summary(directory.path), directory.read_config()

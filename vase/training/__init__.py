@@ -1,25 +1,39 @@
-"""Training runs: a stream, a learner and probes in a directory that survives a crash and can be resumed exactly.
+"""Training runs: any learner on a stream of worlds, in a directory that survives a crash and resumes exactly.
 
 >>> from vase.training import RunSettings, train
->>> found = train("runs/mine", RunSettings.of("laptop", stream="mnist,fashion"))  # doctest: +SKIP
->>> found["environments"]  # doctest: +SKIP
+>>> summary = train("runs/mine", RunSettings.of("laptop", stream="mnist,fashion"))  # doctest: +SKIP
+>>> summary["environments"]  # doctest: +SKIP
 2
 """
 
-from vase.training.directory import RunDirectory
-from vase.training.plan import Plan, make_plan
-from vase.training.settings import RunSettings
-from vase.training.summary import describe, summary
-from vase.training.trainer import Event, Interrupted, train
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Event",
-    "Interrupted",
-    "Plan",
-    "RunDirectory",
-    "RunSettings",
-    "describe",
-    "make_plan",
-    "summary",
-    "train",
-]
+from vase.lazy import attach
+
+if TYPE_CHECKING:
+    from vase.training.callbacks import Callback as Callback
+    from vase.training.callbacks import Run as Run
+    from vase.training.directory import RunDirectory as RunDirectory
+    from vase.training.plan import Plan as Plan
+    from vase.training.plan import make_plan as make_plan
+    from vase.training.settings import RunSettings as RunSettings
+    from vase.training.summary import describe as describe
+    from vase.training.trainer import Interrupted as Interrupted
+    from vase.training.trainer import Trainer as Trainer
+    from vase.training.trainer import train as train
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Callback": "callbacks",
+        "Interrupted": "trainer",
+        "Plan": "plan",
+        "Run": "callbacks",
+        "RunDirectory": "directory",
+        "RunSettings": "settings",
+        "Trainer": "trainer",
+        "describe": "summary",
+        "make_plan": "plan",
+        "train": "trainer",
+    },
+)

@@ -11,7 +11,7 @@ from vase.config import preset
 ProbeMode = Literal["periodic", "online", "none"]
 THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
 """The stream of the paper's Figure 2 and ablation study."""
-_DEFAULTS: dict[str, dict[str, Any]] = {
+PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
     "laptop": {},
     "paper": {
         "steps": 150_000,
@@ -24,6 +24,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
 }
+"""Preset -> settings in which it differs from the defaults of the fields."""
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
 _SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
@@ -32,64 +33,87 @@ _OPTION = "learner."
 """Overrides whose name starts like this are options of the learner, not fields of the configuration."""
 
 
+def option(default: Any, help: str, **details: Any) -> Any:
+    """A field with its documentation, from which the command line makes an option.
+
+    `details` are `metavar`, `choices` and `flag`, where the option is not called `--` and the name of the field.
+    """
+    metadata = {"help": help, **details}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
 @dataclass(frozen=True)
 class RunSettings:
     """A training run in full: the same settings give bit-identical rows and weights on one machine."""
 
-    stream: str = THREE_WORLDS
-    """Worlds in order, as `Schedule.parse` reads them; `name*500` sets the length of one stage."""
-    preset: str = "laptop"
-    """'laptop', 'paper' or 'smoke': the configuration to start from."""
-    steps: int = 3_000
-    """Batches per stage. Paper: 150,000."""
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the configuration by dotted name, e.g. {"capacity.gamma": 7}."""
-    seed: int = 0
-    """Of the learner, the stream and the probes."""
-    canvas: int = 32
-    """Side of the images in pixels. Paper: 64."""
-    sprite: int = 20
-    """Side of the sprites in pixels. Paper: 28."""
-    batch_size: int = 64
-    """Images per batch. Paper: 64."""
-    probes: ProbeMode = "periodic"
-    """'online' is the paper's appendix to the letter, 'periodic' a cheaper form, 'none' switches probes off."""
-    probe_every: int = 250
-    """Steps between two scores of the probes."""
-    measures: bool = False
-    """Measure disentanglement, reconstruction and dreams of every world met so far at the end of each stage."""
-    checkpoint_every: int = 500
-    """Steps between two checkpoints."""
-    rows_every: int = 10
-    """Steps between two step rows."""
-    imagination: str = ""
-    """Worlds of the stream, with commas between, whose batches are joined by as many imagined images: moved by a policy
-    that learns along with the learner. Empty: there is none."""
-    anticipation: str = ""
-    """Pairs MET>UNMET of worlds of the stream, e.g. "mnist>moving-mnist": while MET is trained on, a classifier that
-    learns from what is met there, imagined images included, is tested on UNMET."""
-    data: str | None = None
-    """A folder with the datasets' idx files, tried first."""
-    faces: str | None = None
-    """A folder of face pictures for the world `faces`; by default what VASE_FACES names, else the ORL faces."""
-    frames: str | None = None
-    """A folder with frames of the worlds `outdoors` and `indoors`, which are rendered without it."""
-    fallback: bool = False
-    """Use the embedded stand-ins (digits, glyphs) where the real data cannot be had."""
-    device: str = "auto"
-    threads: int = 1
-    """CPU threads; one is fastest for several runs side by side."""
-    learner: str = "vase"
-    """The class that learns: "vase", or "package.module:Class" for a learner of your own."""
-    learner_options: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the learner; also given as overrides "learner.NAME"."""
+    stream: str = option(
+        THREE_WORLDS,
+        "worlds in order: [moving-][soft-][inverse-]DATASET[:SPRITE], [soft-][inverse-]faces, outdoors, indoors or "
+        "folder:PATH, separated by commas; *N sets the number of batches of one stage, e.g. mnist,fashion*500,mnist; "
+        "'vase data list' names the datasets",
+        metavar="WORLDS",
+    )
+    preset: str = option("laptop", "configuration and defaults to start from", choices=tuple(PRESET_DEFAULTS))
+    steps: int = option(3_000, "batches per stage")
+    overrides: Mapping[str, Any] = option(
+        {},
+        "set a field of the configuration, e.g. capacity.gamma=7; may be repeated; 'vase config' lists the fields",
+        flag="--set",
+        metavar="FIELD=VALUE",
+    )
+    seed: int = option(0, "seed of the learner, the stream and the probes")
+    canvas: int = option(32, "side of the images in pixels")
+    sprite: int = option(20, "side of the sprites in pixels")
+    batch_size: int = option(64, "images per batch")
+    probes: ProbeMode = option(  # noqa: RUF009
+        "periodic",
+        "evaluation during training: 'online' trains the probes as in the paper's appendix, 'periodic' is cheaper, "
+        "'none' switches them off",
+    )
+    probe_every: int = option(250, "steps between two scores of the probes")
+    measures: bool = option(
+        False,
+        "also measure disentanglement, reconstruction and dreams of every world met so far at the end of each stage",
+    )
+    checkpoint_every: int = option(500, "steps between two checkpoints")
+    rows_every: int = option(10, "steps between two step rows in rows.jsonl")
+    imagination: str = option(
+        "",
+        "worlds of the stream, separated by commas, e.g. mnist: each of their batches is joined by as many imagined "
+        "images, which a policy moves that is trained along with the learner (default: none)",
+        metavar="WORLDS",
+    )
+    anticipation: str = option(
+        "",
+        "pairs of worlds of the stream, e.g. 'mnist>moving-mnist': while MET is trained on, a classifier trained on "
+        "its images, imagined ones included, is tested on UNMET (default: none)",
+        metavar="MET>UNMET",
+    )
+    data: str | None = option(None, "folder with the idx files of the datasets, searched first", metavar="DIR")
+    faces: str | None = option(
+        None,
+        "folder of pictures for the world faces, e.g. CelebA's (default: VASE_FACES, or the ORL faces)",
+        metavar="DIR",
+    )
+    frames: str | None = option(
+        None,
+        "folder of frames for the worlds outdoors and indoors, e.g. DeepMind Lab's (default: they are rendered)",
+        metavar="DIR",
+    )
+    fallback: bool = option(False, "use the embedded stand-ins, digits and glyphs, if the real data is unavailable")
+    device: str = option("auto", "auto, cpu, cuda, ...")
+    threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
+    learner: str = option("vase", "what learns: vase, or a class of your own as package.module:Class", metavar="NAME")
+    learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
-        options = {name.removeprefix(_OPTION): v for name, v in self.overrides.items() if name.startswith(_OPTION)}
-        if options:
-            fields_only = {name: v for name, v in self.overrides.items() if not name.startswith(_OPTION)}
-            object.__setattr__(self, "overrides", fields_only)
-            object.__setattr__(self, "learner_options", {**self.learner_options, **options})
+        if options := {name: value for name, value in self.overrides.items() if name.startswith(_OPTION)}:
+            given = {name.removeprefix(_OPTION): value for name, value in options.items()}
+            object.__setattr__(self, "learner_options", {**self.learner_options, **given})
+            rest = {name: value for name, value in self.overrides.items() if name not in options}
+            object.__setattr__(self, "overrides", rest)
         preset(self.preset)
         least = {"seed": 0, "batch_size": 2}
         counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
@@ -137,7 +161,7 @@ class RunSettings:
         """The settings that suit a preset, with values replaced; None means "as the preset says"."""
         preset(preset_name)
         chosen = {name: value for name, value in given.items() if value is not None}
-        return cls(**{"preset": preset_name, **_DEFAULTS[preset_name], **chosen})
+        return cls(**{"preset": preset_name, **PRESET_DEFAULTS[preset_name], **chosen})
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""

@@ -17,7 +17,7 @@ from vase.experiments.ablation.figures import figure2
 from vase.experiments.common import figures
 from vase.experiments.common.seed_curves import probe_curves, seed_curve
 from vase.experiments.five_datasets.figures import figure3
-from vase.plots.album import Album
+from vase.plots.figure_data import FigureData
 from vase.plots.latents import State
 from vase.plots.style import world_colour
 
@@ -43,7 +43,7 @@ def box(across: float, shade: int) -> np.ndarray:
     return image
 
 
-def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
+def make_figure_data(worlds: tuple[str, ...], inferred: bool) -> FigureData:
     """Environments that draw in their own shade; latent 0 moves the box, the others are ignored."""
     count = len(worlds) if inferred else 1
     environment = np.arange(len(worlds)) if inferred else np.zeros(len(worlds), np.int64)
@@ -56,7 +56,7 @@ def make_album(worlds: tuple[str, ...], inferred: bool) -> Album:
     frames = [
         [[box(p / 6 if n == 0 else 0.5, 250 - 10 * w) for p in range(7)] for n in range(LATENTS)] for w in environment
     ]
-    return Album(
+    return FigureData(
         worlds=worlds,
         environment=environment,
         states=states,
@@ -141,7 +141,7 @@ def make_results(folder: Path, name: str, worlds: tuple[str, ...], conditions: d
                 "rows": make_rows(worlds, seed, inferred),
             }
             (folder / f"{condition}-{seed}.json").write_text(json.dumps(content))
-        make_album(worlds, inferred).save(folder / f"{condition}-0.npz")
+        make_figure_data(worlds, inferred).save(folder / f"{condition}-0.npz")
     return results
 
 

@@ -9,7 +9,7 @@ from vase.experiments.common.conditions import HALVES, LETTERS, OURS, label, rea
 from vase.experiments.common.numbers import best, change, note, percent, tenthousandths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Reported, Table, spread, standard_errors
-from vase.metrics.probes import Metric
+from vase.metrics.forgetting import Metric
 
 CLASSES = ("moving-fashion", "mnist")
 """Worlds with an object classifier in Section 4."""

@@ -25,6 +25,7 @@ from vase.experiments.common.numbers import (
 from vase.experiments.experiment import Condition
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Table, spread
+from vase.metrics.detection import one_to_one, returns_recognised
 from vase.metrics.disentanglement import alignment
 from vase.metrics.record import title
 from vase.rows import Row
@@ -77,13 +78,13 @@ def _detected(condition: Condition, runs: list[Result]) -> tuple[Entry, ...]:
     head = (label(condition.name), len(runs))
     if not able:
         return (*head, NONE, len(runs[0].timeline.worlds), *[NONE] * 5)
-    visits = [returns(run) for run in able]
+    visits = [returns_recognised(run.record) for run in able]
     due = sum(count for _, count in visits)
     return (
         *head,
         spread(list(map(float, summed(runs, "environments")))),
         summed(runs, "worlds")[0],
-        sum(map(one_to_one, able)),
+        sum(map(_one_to_one, able)),
         spread([float(delay) for delays in summed(runs, "delays") for delay in delays]),
         sum(summed(runs, "false_alarms")),
         sum(map(len, summed(runs, "missed"))),
@@ -91,27 +92,9 @@ def _detected(condition: Condition, runs: list[Result]) -> tuple[Entry, ...]:
     )
 
 
-def one_to_one(run: Result) -> bool:
-    """Whether every world has one environment of its own, and there are no others."""
-    home = run.record.environment_of
-    return len(set(home.values())) == len(home) == run.summary["environments"] and not run.summary["false_alarms"]
-
-
-def returns(run: Result) -> tuple[int, int]:
-    """(recognised, due): visits to a world met before, and those announced as its own environment."""
-    record = run.record
-    home: dict[str, int] = {}
-    right = due = 0
-    before = None
-    for number, visit in enumerate(record.visits):
-        inside = [e for e in record.environments if min(e.end, visit.end) > max(e.start, visit.start)]
-        longest = max(inside, key=lambda e: min(e.end, visit.end) - max(e.start, visit.start)).name
-        if visit.name in home and record.visits[number - 1].name != visit.name:
-            due += 1
-            right += longest == home[visit.name] != before
-        home.setdefault(visit.name, longest)
-        before = longest
-    return right, due
+def _one_to_one(run: Result) -> bool:
+    found = run.summary
+    return one_to_one(run.record.environment_of, found["environments"], found["false_alarms"])
 
 
 # ------------------------------------------------------------------------------------------------ measures

@@ -16,11 +16,12 @@ from vase.experiments.common.conditions import BASELINE, ENTANGLED, OURS, headin
 from vase.experiments.common.numbers import MEASURES, measure_of
 from vase.experiments.common.seed_curves import draw_probes, seed_curve
 from vase.experiments.results import Result, Results
-from vase.metrics.probes import Metric
+from vase.metrics.forgetting import Metric
+from vase.metrics.latents import row_states
+from vase.metrics.position import axis_names
 from vase.metrics.record import title
-from vase.plots.album import SPAN, Album
 from vase.plots.curves import draw_stages
-from vase.plots.latents import State
+from vase.plots.figure_data import SPAN, FigureData
 from vase.plots.pictures import draw_rows, draw_traversals, traversal_page
 from vase.plots.style import GREY, INK, new_figure, styled, tint, world_colour
 from vase.rows import Row
@@ -28,16 +29,14 @@ from vase.rows import Row
 LATENT_KEY = (
     "boxes 1, 2, ...: use of the latent as each stage ended, in the colour of the stage's world; "
     "bar beside a strip: its use in that environment at the end of training; "
-    "x, y: tells most about the place of the object"
+    "x, y: the position latents at the end of training"
 )
-MIN_INFORMATION = 0.3
-"""Share of a factor's entropy that a latent must tell to be named after it."""
 _QUALITY = {"reconstruction": "reconstruction\n(MSE per pixel) ↓", "samples": "dreams\n(Fréchet distance) ↓"}
 
 
-def figure_data(run: Result) -> Album:
+def figure_data(run: Result) -> FigureData:
     """Traversals and reconstructions of a run; an error for conditions that save none."""
-    return Album.load(run.path.with_suffix(".npz"))
+    return FigureData.load(run.path.with_suffix(".npz"))
 
 
 def pictures(run: Result) -> dict[str, np.ndarray]:
@@ -51,13 +50,13 @@ def pictures(run: Result) -> dict[str, np.ndarray]:
     return checkpoint.read_arrays(path)
 
 
-def traversal_height(data: Album, latents: int, width: float) -> float:
+def traversal_height(data: FigureData, latents: int, width: float) -> float:
     """Height of traversals of every world side by side, for a given width."""
     worlds, _, points, _, height, wide = data.traversals.shape
     return width * (1 + latents) * (height + 3) / (worlds * (points + 0.7) * (wide + 1) + wide)
 
 
-def draw_latents(axis: Axes, run: Result, data: Album, latents: Sequence[int], name: str) -> None:
+def draw_latents(axis: Axes, run: Result, data: FigureData, latents: Sequence[int], name: str) -> None:
     """Traversals of every world on one row per latent, with the latent's use stage by stage."""
     blocks = data.blocks(latents)
     ends = run.of("stage")
@@ -76,23 +75,14 @@ def draw_latents(axis: Axes, run: Result, data: Album, latents: Sequence[int], n
 
 
 def meanings(run: Result) -> dict[int, str]:
-    """Latents that tell most about the place of objects, "x" or "y", at the end of the run."""
-    found: dict[int, str] = {}
-    for row in run.of("measures"):
-        for factor in "xy" if row["stage"] == len(run.timeline.stages) - 1 else "":
-            values = row["information"].get(factor, [])
-            if values and max(values) > MIN_INFORMATION:
-                latent = int(np.argmax(values))
-                found[latent] = "".join(sorted({factor, *found.get(latent, "")}))
-    return found
+    """The position latents by their axis, "x" or "y", at the end of the run."""
+    row = run.record.position_row
+    return axis_names(row["position"]) if row else {}
 
 
 def stage_states(row: Row) -> Int[np.ndarray, " N"]:
     """What the environment of a "stage" row did with each latent as its stage ended."""
-    others = [known["used"] for known in row["environments"] if known["index"] != row["environment"]]
-    elsewhere = np.any(np.array(others, bool).reshape(-1, len(row["used"])), axis=0)
-    states = np.where(~np.array(row["mask"], bool) & elsewhere, State.MASKED, State.UNUSED)
-    return np.where(np.array(row["used"], bool), State.USED, states)
+    return row_states(row["environments"])[row["environment"]]
 
 
 def draw_stream(
@@ -146,7 +136,7 @@ def cross_domain(results: Results, conditions: Sequence[str] = (OURS, ENTANGLED)
     return figure
 
 
-def _decoded(data: Album, w: int) -> dict[str, np.ndarray]:
+def _decoded(data: FigureData, w: int) -> dict[str, np.ndarray]:
     """Rows of one world: its images, and them as every environment; its own is marked."""
     rows = {"image": data.images[w]}
     for e, name in enumerate(data.names()):

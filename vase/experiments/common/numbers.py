@@ -8,7 +8,7 @@ from typing import Any
 
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import Spread, spread
-from vase.metrics.probes import Metric, final, forgetting, maximum
+from vase.metrics.forgetting import Metric, final, forgetting, maximum
 from vase.rows import Row
 
 MEASURES = ("MIG", "SAP", "DCI disentanglement", "DCI completeness", "DCI informativeness", "FactorVAE")

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 from vase.experiments.common.numbers import best, change
 from vase.experiments.results import Result
 from vase.experiments.tables import spread
-from vase.metrics.probes import Metric
+from vase.metrics.forgetting import Metric
 from vase.metrics.record import Record, title
 from vase.plots.curves import shade
 from vase.plots.style import INK, world_colour

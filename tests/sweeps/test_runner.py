@@ -19,15 +19,17 @@ import numpy as np
 import pytest
 from PIL import Image
 from rich.console import Console
+from stop_at import StopAt
 
 from vase.cli import main
-from vase.sweeps import Cell, Outcome, Status, grid, run_many
+from vase.learners.records import Step
+from vase.sweeps import Cell, Outcome, Status, run_many
 from vase.sweeps.backends import engine
-from vase.sweeps.grid import read_seeds, read_vary, table
-from vase.sweeps.many import _absolute
+from vase.sweeps.grid import grid, read_seeds, read_vary, table
 from vase.sweeps.progress import Pace, SweepDisplay, SweepLines
+from vase.sweeps.runner import portable
 from vase.sweeps.worker import GO, Reporter, report, work
-from vase.training import Event, RunSettings, train
+from vase.training import Run, RunDirectory, RunSettings, train
 
 SMALL = RunSettings.of("smoke", stream="digits*8", batch_size=4, checkpoint_every=4, device="cpu", probes="none")
 TINY = ["--stream", "digits*4", "--preset", "smoke", "--batch-size", "4", "--device", "cpu", "--probes", "none"]
@@ -87,11 +89,11 @@ def test_seeds_and_values_as_people_write_them() -> None:
     ("argv", "words"),
     [
         (["--seeds", "0-"], "write whole numbers and ranges, e.g. --seeds 0-4"),
-        (["--seeds", "4-1"], "4-1 runs backwards; write 1-4"),
-        (["--seeds", "0-2,1"], "1 is there twice"),
+        (["--seeds", "4-1"], "4-1 is reversed; write 1-4"),
+        (["--seeds", "0-2,1"], "1 appears twice"),
         (["--vary", "capacity.gamma"], "write field=value,value,..."),
-        (["--vary", "network.channels=;"], "values that hold commas are separated by semicolons"),
-        (["--vary", "capacity.gamma=5,5"], "5 is there twice"),
+        (["--vary", "network.channels=;"], "values that contain commas are separated by semicolons"),
+        (["--vary", "capacity.gamma=5,5"], "5 appears twice"),
         (["--vary", "capacity.gamma=5", "--vary", "capacity.gamma=7"], "capacity.gamma is varied twice"),
         (["--vary", "capacity.gamma=5", "--set", "capacity.gamma=7"], "both set and varied"),
         (["--vary", "capacity.gama=5"], "did you mean 'capacity.gamma'"),
@@ -101,7 +103,7 @@ def test_seeds_and_values_as_people_write_them() -> None:
         (["--set", "network.hiden=8", "--dry-run"], "did you mean 'network.hidden'"),
         (["--vary", "network.channels=8,8;8, 8"], "two runs have this directory"),
         (["--jobs", "0"], "jobs=0: must be a whole number of at least 1"),
-        (["--address", "somewhere:1"], "processes are of this machine"),
+        (["--address", "somewhere:1"], "processes run on this machine"),
     ],
 )
 def test_wrong_input_is_one_line_and_leaves_nothing(
@@ -187,14 +189,10 @@ def test_finished_runs_stay_interrupted_ones_go_on_and_a_failure_is_reported(
     train(cells[0].path, cells[0].settings)
     finished = {path: path.stat().st_mtime_ns for path in cells[0].path.rglob("*")}
 
-    def stop(event: Event) -> None:
-        if event.kind == "step" and event.step == 6:
-            signal.raise_signal(signal.SIGINT)
-
     with pytest.raises(KeyboardInterrupt):
-        train(cells[1].path, cells[1].settings, on_event=stop)
+        train(cells[1].path, cells[1].settings, callbacks=[StopAt(6)])
     cells[2].path.write_text("in the way")
-    assert [cell.state() for cell in cells] == ["done", "started", "new"]
+    assert [cell.progress() for cell in cells] == ["done", "started", "new"]
 
     told: list[list[Status]] = []
     outcomes = run_many(cells, on_progress=told.append)
@@ -225,19 +223,19 @@ def test_a_worker_elsewhere_finds_every_folder(tmp_path: Path, monkeypatch: pyte
         Image.fromarray(np.full((8, 8), 40 * number, np.uint8)).save(path)
     named = {"data": "idx", "faces": "people", "frames": "./rooms"}
     cell = Cell(Path("out"), replace(SMALL, stream="folder:mine*4, digits*4", **named))
-    sent = _absolute(cell)
+    sent = portable(cell)
     assert sent.path == tmp_path / "out"
     assert sent.settings.stream == f"folder:{tmp_path}/mine*4, digits*4"
     folders = sent.settings.data, sent.settings.faces, sent.settings.frames
     assert folders == (f"{tmp_path}/idx", f"{tmp_path}/people", f"{tmp_path}/rooms")
-    assert cell.state() == "new"
+    assert cell.progress() == "new"
     (tmp_path / "elsewhere").mkdir()
     with monkeypatch.context() as patched:
         patched.chdir(tmp_path / "elsewhere")
         train(sent.path, sent.settings)
-    assert cell.state() == "done", "though it names the folders otherwise"
+    assert cell.progress() == "done", "though it names the folders otherwise"
     with pytest.raises(ValueError, match=r"faces = 'others', but out was started with faces = '/.*/people'"):
-        replace(cell, settings=replace(cell.settings, faces="others")).state()
+        replace(cell, settings=replace(cell.settings, faces="others")).progress()
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="finds the process through /proc/locks")
@@ -296,7 +294,7 @@ def test_a_backend_that_takes_no_run_fails_them_all(tmp_path: Path, monkeypatch:
             pytest.fail("it is tried for ever")
         raise ConnectionError("the cluster is gone")
 
-    monkeypatch.setattr("vase.sweeps.many.Parallel", lambda **options: lost)
+    monkeypatch.setattr("vase.sweeps.runner.Parallel", lambda **options: lost)
     outcomes = run_many(grid(tmp_path / "out", SMALL, [0, 1]))
     assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
     assert {outcome.error for outcome in outcomes} == {"it could not be started (the cluster is gone)"}
@@ -337,8 +335,7 @@ def test_ctrl_c_saves_what_is_under_way_and_says_how_to_go_on(tmp_path: Path) ->
     assert "the same command" in out
     assert "Traceback" not in err
     for seed in (0, 1):
-        state = json.loads((tmp_path / "out" / f"seed{seed}" / "checkpoint" / "state.json").read_text())
-        assert 1 < state["meta"]["step"] < 1500
+        assert 1 < RunDirectory(tmp_path / "out" / f"seed{seed}").load()["run"]["step"] < 1500
     assert not (tmp_path / "out" / "seed2").exists()
     assert no_traces(tmp_path / "out")
 
@@ -352,25 +349,22 @@ def test_a_worker_stops_when_the_sweep_does(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
     (tmp_path / GO).touch()
-    reporter = Reporter(tmp_path, 1)
 
-    def stop_at_3(event: Event) -> None:
-        if event.kind == "step" and event.step == 3:
-            (tmp_path / GO).unlink()
-            reporter._last = float("-inf")  # the second that must pass between two reports is over
-        reporter(event)
+    class StopSweepAt3(Reporter):
+        def on_step(self, run: Run, step: Step) -> tuple[()]:
+            if run.step == 3:
+                (tmp_path / GO).unlink()
+            return super().on_step(run, step)
 
     with pytest.raises(KeyboardInterrupt, match="stopped and saved at step 3 of 8"):
-        train(tmp_path / "run", SMALL, on_event=stop_at_3)
+        train(tmp_path / "run", SMALL, callbacks=[StopSweepAt3(tmp_path, 1, every=0)])
     assert report(tmp_path, 1) == {"step": 3, "total": 8, "world": "digits", "state": "running"}
 
 
 def test_an_orphan_stops(tmp_path: Path) -> None:
     (tmp_path / GO).touch()
-    reporter = Reporter(tmp_path, 0)
-    assert not reporter.must_stop()
-    reporter._parent += 1
-    assert reporter.must_stop()
+    assert not Reporter(tmp_path, 0).must_stop()
+    assert Reporter(tmp_path, 0, parent=os.getppid() + 1).must_stop()
 
 
 # ------------------------------------------------------------------------------------------------------------ clusters
@@ -439,7 +433,7 @@ def test_dry_run_then_run_then_nothing_left(capsys: pytest.CaptureFixture[str], 
     Path("out/capacity.gamma=7-seed0/checkpoint/state.json").write_text("{}")
     assert main(argv) == 1
     printed = capsys.readouterr()
-    assert "capacity.gamma=5-seed0: finished before" in printed.out
+    assert "capacity.gamma=5-seed0: already finished" in printed.out
     assert "vase: out/capacity.gamma=7-seed0 failed: " in printed.err
     assert "damaged" in printed.err
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vase.plots.album import Album, make_album
 
 from vase import VASE
 from vase.metrics.record import Record
-from vase.plots.album import Album, make_album
 from vase.plots.latents import State
 from vase.plots.pictures import draw_traversals
 from vase.plots.run import album_of

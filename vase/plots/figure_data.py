@@ -1,24 +1,22 @@
-"""Pictures of a learner at the end of a run, in one small file: enough to draw everything without the learner."""
+"""Figure data: the images of a learner at the end of a run, in one small file, to draw figures without the learner."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int, UInt8
 
 from vase import checkpoint
 from vase.images import as_bytes
+from vase.learners.protocol import Dreams
+from vase.metrics.latents import learner_states
 from vase.metrics.record import title
-from vase.plots.latents import latent_states
-from vase.plots.pictures import Traversal, rank_latents
+from vase.plots.pictures import DecodingLearner, Traversal, dream, rank_latents, reconstruct, traverse
 from vase.plots.style import world_colour
-
-if TYPE_CHECKING:
-    from vase.learners.vase import VASE
 
 SPAN = 2.0
 """Each latent is traversed from -SPAN to SPAN."""
@@ -28,7 +26,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Album:
+class FigureData:
     """What the learner made of every world W and in every environment E, with its N latents."""
 
     worlds: tuple[str, ...]
@@ -36,7 +34,7 @@ class Album:
     environment: Int[np.ndarray, " W"]
     """The environment that stood for each world."""
     states: Int[np.ndarray, "E N"]
-    """`report.latents.State` of each latent in each environment."""
+    """`metrics.latents.State` of each latent in each environment."""
     images: UInt8[np.ndarray, "W n C H X"]
     """Held-out images; the first one of each world is the seed of its traversals."""
     traversals: UInt8[np.ndarray, "W N P C H X"]
@@ -105,12 +103,12 @@ class Album:
         ]
 
     def save(self, path: str | Path) -> None:
-        """Write one compressed file; the same album gives the same bytes."""
+        """Write one compressed file; the same data give the same bytes."""
         parts = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         checkpoint.write_arrays_atomic(Path(path), parts)
 
     @classmethod
-    def load(cls, path: str | Path) -> Album:
+    def load(cls, path: str | Path) -> FigureData:
         """What `save` wrote."""
         path = Path(path)
         if not path.exists():
@@ -126,23 +124,28 @@ class Album:
         return cls(**{**own, "worlds": tuple(own["worlds"].tolist())})
 
 
-def make_album(model: VASE, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]) -> Album:
-    """Ask a learner for all its pictures; the worlds are those with images, (n, C, H, W) and equally many of each."""
-    worlds = tuple(images_by_world)
-    places = range(len(model.environments))
+def make_figure_data(
+    learner: DecodingLearner, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]
+) -> FigureData:
+    """Ask a learner for all its images; the worlds are those with images, (n, C, H, W) and equally many of each.
+
+    A learner that does not dream has no dreams of each environment.
+    """
+    worlds, states = tuple(images_by_world), learner_states(learner)
+    latents, environments = range(states.shape[1]), range(len(states))
     shown = min(len(images) for images in images_by_world.values())
-    images = {world: np.asarray(images)[:shown] for world, images in images_by_world.items()}
+    images = np.stack([as_bytes(np.asarray(images_by_world[world])[:shown]) for world in worlds])
     traversals = [
-        model.traverse(images[world][:1], span=SPAN, points=POINTS, environment=environment_of[world])[0]
-        for world in worlds
+        traverse(learner, seen[:1], latents, span=SPAN, points=POINTS, environment=environment_of[world])[0]
+        for world, seen in zip(worlds, images, strict=True)
     ]
-    cross = [[model.reconstruct(images[world], environment=s) for s in places] for world in worlds]
-    return Album(
+    dreams = [dream(learner, shown, s) if isinstance(learner, Dreams) else images[0, :0] for s in environments]
+    return FigureData(
         worlds=worlds,
         environment=np.array([environment_of[world] for world in worlds], np.int64),
-        states=latent_states(model),
-        images=np.stack([as_bytes(images[world]) for world in worlds]),
+        states=states,
+        images=images,
         traversals=as_bytes(np.stack(traversals)),
-        cross=as_bytes(np.array(cross)),
-        dreams=as_bytes(np.stack([model.dream(shown, environment=s, seed=0) for s in places])),
+        cross=as_bytes(np.array([[reconstruct(learner, seen, s) for s in environments] for seen in images])),
+        dreams=as_bytes(np.stack(dreams)),
     )

@@ -1,4 +1,4 @@
-"""Many runs side by side, one thread each: what is finished stays, what was interrupted goes on, what fails is told."""
+"""Many runs in parallel, one thread each: finished ones are skipped, interrupted ones resumed, failures reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,14 +25,14 @@ from vase.training.sources import absolute
 from vase.training.summary import summary
 
 POLL_SECONDS = 0.5
-"""How often the driver reads what the workers said."""
+"""Seconds between two looks of the driver at the reports of the workers."""
 State = Literal["waiting", "running", "done", "skipped", "failed", "stopped"]
 ENDED: tuple[State, ...] = ("done", "skipped", "failed", "stopped")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of many: where it goes and what it is."""
+    """One run of a sweep: its directory and its settings."""
 
     path: Path
     settings: RunSettings
@@ -42,20 +42,20 @@ class Cell:
         """Name of its directory."""
         return self.path.name
 
-    def state(self) -> Literal["new", "started", "done"]:
-        """What its directory holds. A run with other settings in its place is an error."""
+    def progress(self) -> Literal["new", "started", "done"]:
+        """How far the run in its directory is. A run with other settings there is an error."""
         if not (self.path / "config.json").exists():
             return "new"
         directory = RunDirectory(self.path)
         try:
             started = directory.settings()
         except (OSError, ValueError, TypeError):
-            return "started"  # damaged: the run itself will say how
+            return "started"  # damaged: resuming it reports how
         for name in absolute(self.settings).differences(absolute(started)):
             ours, theirs = getattr(self.settings, name), getattr(started, name)
             raise ValueError(
                 f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: "
-                "use the same settings to go on, or name another directory with --out."
+                "use the same settings to resume, or name another directory with --out."
             )
         try:
             return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"
@@ -65,7 +65,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Status:
-    """How far one run is."""
+    """The progress of one run."""
 
     name: str
     state: State = "waiting"
@@ -77,28 +77,28 @@ class Status:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run."""
+    """The outcome of one run."""
 
     cell: Cell
     state: State
-    """'done'; 'skipped' if it was finished before; 'failed'; 'stopped' if it can go on."""
+    """'done'; 'skipped' if it was already finished; 'failed'; 'stopped' if it can be resumed."""
     summary: dict[str, Any] | None = None
     """Of a finished run."""
     error: str = ""
-    """Of a failed run: what went wrong."""
+    """Message of a failed run."""
     trace: str = ""
-    """Of a failed run: where."""
+    """Traceback of a failed run."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM: what was running is saved and can go on."""
+    """Ctrl-C or SIGTERM: running runs were saved and can be resumed."""
 
     def __init__(self, outcomes: list[Outcome]) -> None:
         self.outcomes = outcomes
         done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
         super().__init__(
-            f"stopped with {done} of {len(outcomes)} runs finished; those under way are saved. "
-            "Go on with the same command."
+            f"stopped with {done} of {len(outcomes)} runs finished; running ones are saved. "
+            "Resume with the same command."
         )
 
 
@@ -117,24 +117,23 @@ def run_many(
 
     Args:
         cells: the runs; on a cluster their directories must be on a file system that all machines share.
-        jobs: runs side by side.
+        jobs: runs at the same time.
         backend: "processes" of this machine, "ray" or "dask".
         address: of a running Ray or Dask cluster; without one, a cluster of this machine is started and ended.
         on_progress: called about twice a second, from another thread, with the status of all runs.
         on_note: called with a line about the data, e.g. a stand-in that is used.
 
     Raises:
-        Stopped: after Ctrl-C or SIGTERM, once what was running is saved. A second Ctrl-C ends the workers at once, and
-            their runs go on from their last checkpoint.
+        Stopped: after Ctrl-C or SIGTERM, once the running runs are saved. A second Ctrl-C ends the workers at once;
+            their runs then resume from their last checkpoint.
     """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ValueError(f"jobs={jobs!r}: must be a whole number of at least 1.")
     check(backend, address)
-    _refuse_twins(cells)
-    states = [cell.state() for cell in cells]
-    todo = [number for number, state in enumerate(states) if state != "done"]
+    _refuse_duplicates(cells)
+    todo = [number for number, progress in enumerate([cell.progress() for cell in cells]) if progress != "done"]
     lengths = _prepare([cells[number] for number in todo], on_note)
-    sweep = _Sweep([_absolute(cell) for cell in cells], jobs, on_progress or (lambda statuses: None))
+    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None))
     for number, cell in enumerate(cells):
         if number in todo:
             sweep.totals[number] = lengths[todo.index(number)]
@@ -149,11 +148,11 @@ def run_many(
     return found
 
 
-def _refuse_twins(cells: Sequence[Cell]) -> None:
+def _refuse_duplicates(cells: Sequence[Cell]) -> None:
     seen: set[str] = set()
     for cell in cells:
         if (place := os.path.abspath(cell.path)) in seen:
-            raise ValueError(f"{cell.path}: two runs have this directory; give each its own.")
+            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
         seen.add(place)
 
 
@@ -165,35 +164,34 @@ def failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> list[str]:
 
 
 def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> list[int]:
-    """Load the data and resolve the configuration once per kind of run, so that wrong input is met before anything
-    starts and workers do not race for downloads; returns the steps of each run.
+    """Load the data and resolve the configuration once per kind of run; returns the steps of each run.
+
+    Wrong input is reported before anything starts, and workers do not race for downloads.
     """
     lengths: dict[str, int] = {}
     keys = []
     for cell in cells:
-        stages = None
-        if cell.state() == "started":
-            try:
-                config = RunDirectory(cell.path).read_config()
-                stages = [(str(world), int(steps)) for world, steps in config["stages"]]
-            except (OSError, ValueError, TypeError):
-                stages = None
+        timeline = None
+        if cell.progress() == "started":
+            with suppress(OSError, ValueError, TypeError):  # damaged: resuming it reports how
+                timeline = RunDirectory(cell.path).timeline()
+        stages = None if timeline is None else timeline.stages
         keys.append(json.dumps([replace(cell.settings, seed=0).to_dict(), stages], sort_keys=True))
         if keys[-1] not in lengths:
-            lengths[keys[-1]] = len(make_plan(cell.settings, stages, on_note).schedule)
+            lengths[keys[-1]] = make_plan(cell.settings, timeline, on_note).timeline.total
     return [lengths[key] for key in keys]
 
 
 def _summary(cell: Cell) -> dict[str, Any]:
-    """What the run wrote when it ended; made again if it is damaged."""
+    """The summary that the run wrote; computed again if it is damaged."""
     try:
         return dict(json.loads((cell.path / "summary.json").read_bytes()))
     except ValueError:
         return summary(cell.path)
 
 
-def _absolute(cell: Cell) -> Cell:
-    """What a worker with another working directory can use."""
+def portable(cell: Cell) -> Cell:
+    """The same run for a worker with another working directory: absolute paths, one thread."""
     return Cell(Path(os.path.abspath(cell.path)), replace(absolute(cell.settings), threads=1))
 
 
@@ -210,7 +208,7 @@ class _Sweep:
     """Runs that were handed to the backend."""
     folder: Path = Path()
     broken: BaseException | None = None
-    """What whoever watches raised."""
+    """What `on_progress` raised."""
 
     def run(self, todo: list[int], backend: Backend, address: str | None) -> None:
         """Fill the outcomes of the given runs."""
@@ -232,9 +230,9 @@ class _Sweep:
     def _dispatch(self, todo: list[int], stop: threading.Event, own_session: bool) -> None:
         """Hand the runs to the backend.
 
-        A process that dies (killed, out of memory) takes the whole pool with it. The runs under way are then tried
-        one by one, and the one that dies again is the one to blame. A backend that takes no run at all (a cluster
-        that is lost, no process to be had) fails what is left.
+        A process that dies (killed, out of memory) breaks the whole pool. The runs in progress are then tried one by
+        one, and the one that dies again has failed. If a backend takes no run at all (a lost cluster, no process
+        available), all remaining runs fail.
         """
         groups = [todo]
         while groups and not stop.is_set():
@@ -266,7 +264,7 @@ class _Sweep:
             yield number
 
     def _collect(self, numbers: list[int], otherwise: State | None = None) -> None:
-        """Turn the last reports of runs into outcomes."""
+        """Turn the last reports of ended runs into outcomes."""
         for number in numbers:
             if number in self.outcomes:
                 continue
@@ -279,7 +277,7 @@ class _Sweep:
 
     @contextmanager
     def _watched(self, stop: threading.Event) -> Iterator[None]:
-        """Tell how far the runs are, and tell the workers to stop, while the block runs."""
+        """While the block runs, report the progress, and stop the workers if `stop` is set."""
         ended = threading.Event()
 
         def watch() -> None:
@@ -301,7 +299,7 @@ class _Sweep:
             thread.join()
 
     def tell(self) -> None:
-        """Hand over the status of all runs."""
+        """Call `on_progress` with the status of all runs."""
         self.on_progress([self._status(number) for number in range(len(self.cells))])
 
     def _status(self, number: int) -> Status:
