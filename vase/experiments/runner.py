@@ -22,7 +22,7 @@ from vase.sweeps.backends import Backend
 from vase.training.sources import pictured
 from vase.worlds.sources import FACES_VARIABLE
 
-Watch = Callable[[list[Status]], None]
+Watch = Callable[[Sequence[Status]], None]
 
 
 def missing(jobs: Sequence[Job]) -> list[Job]:
@@ -78,7 +78,7 @@ def run_jobs(
         exporter = stack.enter_context(ThreadPoolExecutor(1, "vase-export"))
         stack.push(lambda failed, *_: exporter.shutdown(cancel_futures=True) if failed else None)  # done the next time
 
-        def watch(statuses: list[Status]) -> None:
+        def watch(statuses: Sequence[Status]) -> None:
             on_progress(statuses)
             for job, status in zip(jobs, statuses, strict=True):
                 if status.state in ("done", "skipped") and job.name not in exports:
