@@ -18,9 +18,9 @@ import pytest
 import torch
 
 from vase import VASE
-from vase.distributed import Crew, crew, together
+from vase.distributed import Distributed, init_distributed
 from vase.training import RunDirectory, RunSettings
-from vase.training.prepare import check_workers
+from vase.training.trainer import _plan
 
 PATIENCE = 240
 """Seconds after which a job counts as hanging; each takes a few."""
@@ -103,26 +103,26 @@ def told(folder: Path, rank: int = 0) -> Any:
 
 def test_alone_everything_is_the_identity():
     x = torch.arange(6.0, requires_grad=True).reshape(3, 2)
-    with together("cpu") as alone:
-        assert alone == crew() == Crew(0, 1)
-        assert alone.is_first
+    with init_distributed("cpu") as alone:
+        assert alone == get_distributed() == Distributed(0, 1)
+        assert alone.is_main_process
         assert torch.equal(alone.mean(x), x)
         assert not alone.mean(x).requires_grad
-        assert alone.whole(x) is alone.share(x) is x
+        assert alone.gather(x) is alone.shard(x) is x
         assert (alone.any(True), alone.any(False)) == (True, False)
         module = torch.nn.Linear(1, 1)
         assert alone.wrap(module) is module
-        assert alone.first(lambda: 5) == 5
+        assert alone.on_main_process(lambda: 5) == 5
         alone.barrier()
     assert not torch.distributed.is_initialized()
 
 
 def test_a_share_is_a_contiguous_part_and_must_be_whole():
     x = torch.arange(6)
-    assert [Crew(rank, 3).share(x).tolist() for rank in range(3)] == [[0, 1], [2, 3], [4, 5]]
-    assert Crew(1, 2).share(np.arange(4)).tolist() == [2, 3]
+    assert [Distributed(rank, 3).share(x).tolist() for rank in range(3)] == [[0, 1], [2, 3], [4, 5]]
+    assert Distributed(1, 2).share(np.arange(4)).tolist() == [2, 3]
     with pytest.raises(ValueError, match=r"a batch of 6 for 4 workers: must be divisible by .*; use 4 or 8 images"):
-        Crew(0, 4).share(x)
+        Distributed(0, 4).share(x)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +136,17 @@ def test_a_share_is_a_contiguous_part_and_must_be_whole():
 def test_workers_that_cannot_start_say_why(monkeypatch, variables, device, message):
     for name, value in {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1", **variables}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(ValueError, match=message), together(device):
+    with pytest.raises(ValueError, match=message), init_distributed(device):
         pass
 
 
 TALK = """
 import torch
-from vase.distributed import crew, together
-with together("cpu") as us:
+from vase.distributed import get_distributed, init_distributed
+with init_distributed("cpu") as us:
     x = torch.tensor([[0.1, 1.0]]) * (us.rank + 1)
     found = {
-        "crew": [us.rank, us.size, crew() == us],
+        "crew": [us.rank, us.size, get_distributed() == us],
         "mean": us.mean(x.requires_grad_()).tolist(),
         "whole": us.whole(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
         "flags": us.whole(torch.tensor([us.rank == 1])).tolist(),
@@ -198,15 +198,15 @@ import torch
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
 from vase import VASE, VASEConfig, representation
-from vase.distributed import together
+from vase.distributed import init_distributed
 from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
 config = VASEConfig.smoke().with_values({"dreaming.pool": 64})
-with together("cpu") as crew:
+with init_distributed("cpu") as crew:
     model = VASE(config, seed=3, device="cpu")
     stream = Schedule.parse("digits:28*70,glyphs:16*110,digits:28*6", steps=1, batch_size=32, seed=3)
-    steps = [model.partial_fit(crew.share(batch.images)) for batch in stream]
+    steps = [model.partial_fit(crew.shard(batch.images)) for batch in stream]
     tell({
         "decisions": [[s.environment, s.switched, s.is_new, s.held, s.mask.tolist()] for s in steps],
         "used": model.used.tolist(),
@@ -324,7 +324,7 @@ def test_what_the_first_worker_refuses_ends_all(tmp_path):
 
 
 @pytest.mark.parametrize(("images", "workers", "remedy"), [(7, 2, 8), (64, 3, 66), (6, 6, 12)])
-def test_a_batch_must_have_a_share_for_every_worker(images, workers, remedy):
+def test_a_batch_must_have_a_share_for_every_worker(tmp_path, images, workers, remedy):
     settings = RunSettings.of("smoke", stream="digits", batch_size=images)
     with pytest.raises(ValueError, match=rf"batch_size={images} for {workers} workers: .* --batch-size {remedy}, or"):
-        check_workers(settings, workers)
+        _plan(RunDirectory(tmp_path), settings, False, Distributed(0, workers), print)

@@ -1,7 +1,7 @@
-"""Workers that train one learner together: each has a share of every batch, and all take the same decisions.
+"""Data-parallel workers that train one learner: each has a shard of every batch, and all take the same decisions.
 
-`torchrun --nproc-per-node 2 -m vase train ...` starts them; `together` joins them. Without torchrun there is one
-worker, and nothing here does anything.
+`torchrun --nproc-per-node 2 -m vase train ...` starts them; `init_distributed` joins them. Without torchrun there is
+one worker, and nothing here does anything.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class LostWorkers(ConnectionError):
 
 
 @dataclass(frozen=True)
-class Crew:
-    """The workers that train one learner together. Alone, every method is the identity.
+class Distributed:
+    """The workers that train one learner. With one worker every method is the identity.
 
-    All workers must call the methods in the same order, `share` and `wrap` apart, which are local.
+    All workers must call the methods in the same order, `shard` and `wrap` apart, which are local.
     """
 
     rank: int = 0
     size: int = 1
 
     @property
-    def is_first(self) -> bool:
+    def is_main_process(self) -> bool:
         """Whether this worker writes, measures and speaks for all."""
         return self.rank == 0
 
@@ -56,27 +56,27 @@ class Crew:
         values = values.detach()
         if self.size == 1:
             return values
-        first, *others = self._gather(values)
+        first, *others = self._all_gather(values)
         for other in others:  # in the order of the ranks: an all-reduce may add up in any order
             first = first + other
         return first / self.size
 
-    def whole(self, x: Tensor) -> Tensor:
-        """The whole batch, of which each worker has a share; in the order of the ranks."""
+    def gather(self, x: Tensor) -> Tensor:
+        """The whole batch, of which each worker has a shard; in the order of the ranks."""
         if self.size == 1:
             return x
-        self.require_equal(len(x))
-        return torch.cat(self._gather(x.detach()))
+        self.require_equal_shards(len(x))
+        return torch.cat(self._all_gather(x.detach()))
 
-    def require_equal(self, n: int) -> None:
-        """Refuse shares of different sizes, on all workers: their means would not be those of the whole batch."""
+    def require_equal_shards(self, n: int) -> None:
+        """Refuse shards of different sizes, on all workers: their means would not be those of the whole batch."""
         if self.size == 1:
             return
-        sizes = [int(size) for size in self._gather(torch.tensor([n]))]
+        sizes = [int(size) for size in self._all_gather(torch.tensor([n]))]
         if len(set(sizes)) > 1:
-            raise ValueError(f"shares of {sizes} images: must be equally large; use Crew.share to cut a batch.")
+            raise ValueError(f"shards of {sizes} images: must be equally large; use Distributed.shard to cut a batch.")
 
-    def share(self, x: _Batch) -> _Batch:
+    def shard(self, x: _Batch) -> _Batch:
         """This worker's part of a whole batch."""
         if self.size == 1:
             return x
@@ -92,18 +92,18 @@ class Crew:
         """Whether the flag is set on any worker."""
         if self.size == 1:
             return flag
-        return any(int(value) for value in self._gather(torch.tensor([flag], dtype=torch.uint8)))
+        return any(int(value) for value in self._all_gather(torch.tensor([flag], dtype=torch.uint8)))
 
     def barrier(self) -> None:
         """Wait for all workers."""
         self.any(False)
 
-    def first(self, work: Callable[[], _Result]) -> _Result:
-        """Let the first worker do something; all get its result, or its error."""
+    def on_main_process(self, work: Callable[[], _Result]) -> _Result:
+        """Do something on the first worker; all get its result, or its error."""
         if self.size == 1:
             return work()
         box: list[Any] = [None, None]
-        if self.is_first:
+        if self.is_main_process:
             try:
                 box[0] = work()
             except Exception as error:
@@ -120,36 +120,36 @@ class Crew:
             return module
         return DistributedDataParallel(module, forward_sync_buffers=False, init_sync=False)
 
-    def _gather(self, x: Tensor) -> list[Tensor]:
+    def _all_gather(self, x: Tensor) -> list[Tensor]:
         x = x.contiguous()
         parts = [torch.empty_like(x) for _ in range(self.size)]
         dist.all_gather(parts, x)
         return parts
 
 
-def crew() -> Crew:
+def get_distributed() -> Distributed:
     """The workers of this process group; one if there is none."""
     if dist.is_available() and dist.is_initialized():
-        return Crew(dist.get_rank(), dist.get_world_size())
-    return Crew()
+        return Distributed(dist.get_rank(), dist.get_world_size())
+    return Distributed()
 
 
-def only_first_speaks() -> None:
+def silence_other_ranks() -> None:
     """Silence the standard output of all workers but the first; errors are still shown."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 @contextmanager
-def together(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iterator[Crew]:
+def init_distributed(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iterator[Distributed]:
     """Join the workers that torchrun started; alone without torchrun.
 
     Raises:
         LostWorkers: another worker died, or did not answer in time.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1 or crew().size > 1:  # nobody else, or the caller has joined them already
-        yield crew()
+    if size == 1 or get_distributed().size > 1:  # nobody else, or the caller has joined them already
+        yield get_distributed()
         return
     for name in _ENVIRONMENT:
         if name not in os.environ:
@@ -159,7 +159,7 @@ def together(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iterator[Cre
     try:
         dist.init_process_group(backend, timeout=timeout)
         atexit.register(_leave)  # after an error: closed at once, it would end the others before this one can speak
-        yield crew()
+        yield get_distributed()
         _leave()
     except BaseException as error:
         if threading.current_thread() is threading.main_thread():

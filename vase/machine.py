@@ -74,6 +74,29 @@ def half_on(device: torch.device) -> bool:
     return works(device) and (device.type == "cuda" or half_precision().pays)
 
 
+def use_half_precision(precision: str, device: torch.device, workers: int = 1) -> bool:
+    """Whether networks compute in bfloat16. Several workers on CPUs, each of which would time it for itself, do not."""
+    if precision == "bfloat16" and not works(device):
+        reason = half_precision().reason
+        raise ValueError(f"network.precision='bfloat16': not usable here ({reason}); use 'float32' or 'auto'.")
+    return precision == "bfloat16" or (precision == "auto" and workers == 1 and half_on(device))
+
+
+def resolve_device(name: str) -> torch.device:
+    """A device that works, or an error that says which do."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros((), device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={name!r}: not usable here ({reason}); use 'auto', 'cpu' or another device."
+        ) from error
+    return device
+
+
 def trial() -> float:
     """How many times as fast as float32 a convolution trains in bfloat16; may kill the process."""
     torch.set_num_threads(1)

@@ -14,8 +14,8 @@ from torch import Tensor
 from vase import VASE, VASEConfig
 from vase.checkpoint import CheckpointError
 from vase.imagination import (
-    Encoder,
     Explorer,
+    FrozenEncoder,
     Policy,
     Translation,
     agent_loss,
@@ -55,8 +55,8 @@ def centre_of_mass(x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, torch.tensor([-6.0, -6, -6, 0]).expand_as(mean)
 
 
-def eye() -> Encoder:
-    return Encoder((1, 16, 16), 4, torch.device("cpu"), centre_of_mass)
+def eye() -> FrozenEncoder:
+    return FrozenEncoder((1, 16, 16), 4, torch.device("cpu"), centre_of_mass)
 
 
 # Policy and loss
@@ -124,7 +124,7 @@ def test_mobility_by_hand() -> None:
         mean = torch.stack([light + 9 * kind, light, light * kind, light.square(), 0 * light], 1)
         return mean, torch.tensor([1e-9, 1, 1e-9, 1e-9, 1]).log().expand_as(mean)
 
-    encoder = Encoder((1, 16, 16), 5, torch.device("cpu"), posterior)
+    encoder = FrozenEncoder((1, 16, 16), 5, torch.device("cpu"), posterior)
     images = np.zeros((2, 1, 16, 16))
     images[0, 0, 0, 1] = images[1, 0, 0, 0] = 0.5
     # A parameter p, uniform in [-1, 1], has the variance 1/3.

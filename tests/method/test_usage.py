@@ -1,4 +1,4 @@
-"""Used latents (App. A.2): bearable noise in closed form, the paper's optimisation of it, and gates."""
+"""Used latents (App. A.2): noise tolerance in closed form, the paper's optimisation of it, and gates."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vase.config import EnvironmentConfig, NetworkConfig, VASEConfig
-from vase.method.usage import LARGEST_STD, bearable_noise, close_gates, optimised_noise
+from vase.method.usage import LARGEST_STD, close_gates, noise_tolerance, optimised_noise
 from vase.nn.likelihood import Bernoulli, Gaussian
 from vase.nn.networks import Networks
 
@@ -27,24 +27,24 @@ class TestClosedForm:
         # H = ‖w‖²/std² with std ½: 25·4 = 100, 0.01·4 = 0.04, 0. σ = 1/√H: 0.1, 5, and the largest value there is.
         # In double precision: the difference of two outputs in single precision is as rough as the tolerance.
         z = torch.randn(4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        sigma = bearable_noise(linear(W.double()), z, Gaussian(0.5))
+        sigma = noise_tolerance(linear(W.double()), z, Gaussian(0.5))
         assert sigma.tolist() == pytest.approx([0.1, 5.0, LARGEST_STD], rel=1e-4)
 
     def test_bernoulli_by_hand(self):
         # At z = 0 every p = ½, so p(1−p) = ¼: H = 25/4 and 0.01/4: σ = 2/5 and 2/0.1.
-        sigma = bearable_noise(linear(W), torch.zeros(4, 3), Bernoulli())
+        sigma = noise_tolerance(linear(W), torch.zeros(4, 3), Bernoulli())
         assert sigma.tolist() == pytest.approx([0.4, 20.0, LARGEST_STD], rel=1e-4)
 
     def test_curvature_is_averaged_over_images(self):
         # z₁ = 0: p = ½, weight ¼. z₁ = ln 3 with w = 1: p = ¾, weight 3/16. H = (4/16 + 3/16)/2 = 7/32.
         z = torch.tensor([[0.0], [math.log(3)]])
-        assert float(bearable_noise(linear(torch.ones(1, 1)), z, Bernoulli())) == pytest.approx(
+        assert float(noise_tolerance(linear(torch.ones(1, 1)), z, Bernoulli())) == pytest.approx(
             math.sqrt(32 / 7), rel=1e-4
         )
 
     def test_minimises_the_objective(self):
         # E[½(wε/std)²] − ln σ = ½σ²H − ln σ is exact for a linear Gaussian decoder; H = 100, and no other σ is better.
-        sigma = float(bearable_noise(linear(W), torch.zeros(1, 3), Gaussian(0.5))[0])
+        sigma = float(noise_tolerance(linear(W), torch.zeros(1, 3), Gaussian(0.5))[0])
 
         def objective(s: float) -> float:
             return 0.5 * s**2 * 100 - math.log(s)
@@ -67,12 +67,12 @@ class TestClosedForm:
         exact = torch.stack(rows).mean(0).rsqrt()
         with torch.no_grad():
             # A smaller step than in use: a ReLU network has kinks, and the derivative is only then exact.
-            assert torch.allclose(bearable_noise(decode, z, Bernoulli(), delta=1e-5), exact, rtol=1e-3)
-            assert torch.allclose(bearable_noise(decode, z, Bernoulli()), exact, rtol=0.05)
+            assert torch.allclose(noise_tolerance(decode, z, Bernoulli(), delta=1e-5), exact, rtol=1e-3)
+            assert torch.allclose(noise_tolerance(decode, z, Bernoulli()), exact, rtol=0.05)
             # Latents that the decoder does not see are not tried, and the others keep their numbers.
             seen = torch.tensor([True, False, True, True, False, True, True, True])
-            part = bearable_noise(lambda v: decode(v * seen), z, Bernoulli(), seen)
-            whole = bearable_noise(lambda v: decode(v * seen), z, Bernoulli())
+            part = noise_tolerance(lambda v: decode(v * seen), z, Bernoulli(), seen)
+            whole = noise_tolerance(lambda v: decode(v * seen), z, Bernoulli())
             assert torch.allclose(part, whole)
             assert part[~seen].tolist() == [LARGEST_STD] * 2
 
@@ -98,7 +98,7 @@ class TestOptimisation:
 
         z = torch.randn(8, 8, generator=g)
         x = torch.sigmoid(decode(z))
-        closed = bearable_noise(decode, z, Bernoulli())
+        closed = noise_tolerance(decode, z, Bernoulli())
         slow = optimised_noise(decode, z, x, Bernoulli(), steps=150, generator=g)
         threshold = EnvironmentConfig().usage_threshold
         assert (closed < threshold).tolist() == [True, False, True, True, False, False, False, True]

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from vase.nn import conv_transpose
-from vase.nn.conv_transpose import deconvolve
+from vase.nn.conv_transpose import conv_transpose2d_fast
 
 
 def layer(inputs: int, outputs: int, dtype: torch.dtype = torch.float64) -> nn.ConvTranspose2d:
@@ -26,7 +26,7 @@ def test_one_pixel_by_hand():
     with torch.no_grad():
         one.weight.copy_(torch.arange(16.0).view(1, 1, 4, 4))
         one.bias.fill_(0.5)
-    got = deconvolve(torch.full((1, 1, 1, 1), 2.0, dtype=torch.float64), one)
+    got = conv_transpose2d_fast(torch.full((1, 1, 1, 1), 2.0, dtype=torch.float64), one)
     assert got.flatten().tolist() == [2 * 5 + 0.5, 2 * 6 + 0.5, 2 * 9 + 0.5, 2 * 10 + 0.5]
 
 
@@ -37,7 +37,7 @@ def test_values_and_gradients_are_pytorchs(outputs: int, size: tuple[int, int], 
     ours = layer(6, outputs)
     theirs = copy.deepcopy(ours)
     x, x_too = (images(3, 6, *size).contiguous(memory_format=layout).requires_grad_() for _ in range(2))
-    y, y_too = deconvolve(x, ours), theirs(x_too)
+    y, y_too = conv_transpose2d_fast(x, ours), theirs(x_too)
     assert y.shape == (3, outputs, 2 * size[0], 2 * size[1])
     assert torch.allclose(y, y_too, rtol=1e-12, atol=1e-12)
     weight = images(*y.shape)
@@ -51,14 +51,14 @@ def test_float32_agrees_to_rounding():
     ours = layer(32, 1, torch.float32)
     x = images(64, 32, 16, 16, dtype=torch.float32).contiguous(memory_format=torch.channels_last)
     with torch.no_grad():
-        assert torch.allclose(deconvolve(x, ours), ours(x), rtol=1e-5, atol=1e-5)
+        assert torch.allclose(conv_transpose2d_fast(x, ours), ours(x), rtol=1e-5, atol=1e-5)
 
 
 def test_the_result_may_be_changed_in_place():
     # a hidden layer with few channels, followed by a ReLU in place
     ours = layer(4, 2)
     x = images(2, 4, 2, 2).requires_grad_()
-    torch.relu_(deconvolve(x, ours)).sum().backward()
+    torch.relu_(conv_transpose2d_fast(x, ours)).sum().backward()
     again = images(2, 4, 2, 2).requires_grad_()
     torch.relu(ours(again)).sum().backward()
     assert torch.allclose(x.grad, again.grad)
@@ -68,7 +68,7 @@ def test_gradients_that_nobody_wants_are_not_computed():
     frozen = layer(4, 2).requires_grad_(False)
     x = images(2, 4, 2, 2).requires_grad_()
     with patch.object(torch.ops.aten, "convolution_backward", side_effect=AssertionError("not needed")):
-        deconvolve(x, frozen).sum().backward()
+        conv_transpose2d_fast(x, frozen).sum().backward()
     assert x.grad is not None
     assert frozen.weight.grad is None
 
@@ -87,4 +87,4 @@ def test_under_autocast_the_layer_itself_runs():
             return x + 1
 
     with torch.autocast("cpu", torch.bfloat16):
-        assert deconvolve(torch.zeros(1), Layer()).item() == 1
+        assert conv_transpose2d_fast(torch.zeros(1), Layer()).item() == 1

@@ -16,7 +16,7 @@ from typing import Any
 import vase
 from vase.cli import bench, experiment
 from vase.cli.demo import STEPS, demo, demo_settings
-from vase.distributed import only_first_speaks
+from vase.distributed import silence_other_ranks
 from vase.machine import keep_memory
 from vase.plots.run import write_run_figures
 from vase.sweeps import run_many
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    only_first_speaks()
+    silence_other_ranks()
     arguments = _parser().parse_args(argv)
     keep_memory()
     try:

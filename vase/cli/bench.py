@@ -13,18 +13,11 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from vase.bench import parts, peers, precision, processes, report, scaling, step
+from vase.bench import precision, report, step
 from vase.bench.contestants import block, timed_config
 from vase.machine import keep_memory
 
-PARTS: dict[str, Callable[..., report.Part]] = {
-    "step": step.measure,
-    "precision": precision.measure,
-    "parts": parts.measure,
-    "scaling": scaling.measure,
-    "processes": processes.measure,
-    "peers": peers.measure,
-}
+PARTS: dict[str, Callable[[str, int], report.Part]] = {"step": step.measure, "precision": precision.measure}
 ROUNDS, QUICK = 10, 2
 
 
@@ -35,9 +28,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--out", metavar="FILE", help="write everything as JSON, too")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} rounds: to see that it works, not to measure")
-    parser.add_argument(
-        "--peers-python", metavar="PYTHON", help="interpreter that has pythae and avalanche-lib (default: this one)"
-    )
 
 
 def main(given: argparse.Namespace) -> int:
@@ -66,8 +56,7 @@ def main(given: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         for name in names:
-            extra = {"python": given.peers_python} if name == "peers" else {}
-            found = PARTS[name](given.preset, rounds, **extra)
+            found = PARTS[name](given.preset, rounds)
             found.show(console)
             record["parts"][name] = found.to_dict()
             if out is not None:

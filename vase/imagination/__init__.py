@@ -22,15 +22,15 @@ An action is any object with `n_parameters` and a differentiable `apply`:
 """
 
 from vase.imagination.actions import Action, Rotation, Scaling, Translation, warp
-from vase.imagination.encoder import Encoder, latent_mobility, movable_latents
+from vase.imagination.encoder import FrozenEncoder, latent_mobility, movable_latents
 from vase.imagination.explorer import Closeness, Explorer, Imagined, augmented
 from vase.imagination.policy import Policy, agent_loss
 
 __all__ = [
     "Action",
     "Closeness",
-    "Encoder",
     "Explorer",
+    "FrozenEncoder",
     "Imagined",
     "Policy",
     "Rotation",

@@ -13,15 +13,15 @@ from torch import Tensor, nn
 
 from vase.images import as_images
 from vase.imagination.actions import Action, act, check_action
-from vase.learners.representation import CHUNK
 from vase.learners.vase import VASE
+from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
 from vase.nn.networks import Networks
 
 
 @dataclass(frozen=True, eq=False)
-class Encoder:
-    """q(z|x), as far as exploration needs it. `Encoder.of` makes one from a learner; any other encoder will do."""
+class FrozenEncoder:
+    """q(z|x), as far as exploration needs it. `FrozenEncoder.of` makes one from a learner; any other encoder will do."""
 
     image_shape: tuple[int, int, int]
     n_latents: int
@@ -30,19 +30,19 @@ class Encoder:
     """Images → mean and log-variance (B, N), differentiable in the images."""
 
     @classmethod
-    def of(cls, model: VASE | Encoder) -> Encoder:
+    def of(cls, model: VASE | FrozenEncoder) -> FrozenEncoder:
         """A learner's encoder as it is at each call. Its weights get no gradient, and nothing of it is changed."""
-        if isinstance(model, Encoder):
+        if isinstance(model, FrozenEncoder):
             return model
         if not isinstance(model, VASE):
-            raise TypeError(f"model of type {type(model).__name__}: pass a VASE learner or an Encoder.")
+            raise TypeError(f"model of type {type(model).__name__}: pass a VASE learner or an FrozenEncoder.")
 
         def posterior(x: Images) -> tuple[Tensor, Tensor]:
-            weights = {f"nets.{name}": weight.detach() for name, weight in model._nets.named_parameters()}
-            mean, log_var = torch.func.functional_call(_Posterior(model._nets), weights, (x,))
+            weights = {f"nets.{name}": weight.detach() for name, weight in model.networks_.named_parameters()}
+            mean, log_var = torch.func.functional_call(_Posterior(model.networks_), weights, (x,))
             return mean, log_var
 
-        return cls(model._c.image_shape, model.n_latents, model._device, posterior)
+        return cls(model.config_.image_shape, model.n_latents, model.device_, posterior)
 
     def images(self, images: Any) -> Images:
         """Images of any accepted kind as a tensor on the encoder's device."""
@@ -67,7 +67,7 @@ class _Posterior(nn.Module):
 
 @torch.no_grad()
 def latent_mobility(
-    model: VASE | Encoder, action: Action, images: Any, *, actions: int = 16, span: float = 0.5, seed: int = 0
+    model: VASE | FrozenEncoder, action: Action, images: Any, *, actions: int = 16, span: float = 0.5, seed: int = 0
 ) -> Float[np.ndarray, "N"]:
     """How well an action steers each latent, from 0 to 1.
 
@@ -80,7 +80,7 @@ def latent_mobility(
     Choose a `span` at which objects stay in the picture and latents change in one direction: no more than about 90
     degrees of a rotation.
     """
-    encoder, count = Encoder.of(model), check_action(action)
+    encoder, count = FrozenEncoder.of(model), check_action(action)
     if actions <= count:
         raise ValueError(f"actions={actions}: must be more than the action's {count} parameters, e.g. 16.")
     if not 0 < span <= 1:
@@ -103,7 +103,7 @@ def latent_mobility(
 
 
 def movable_latents(
-    model: VASE | Encoder,
+    model: VASE | FrozenEncoder,
     action: Action,
     images: Any,
     *,

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from vase import checkpoint
 from vase.imagination.actions import Action, act, check_action
-from vase.imagination.encoder import Encoder, movable_latents
+from vase.imagination.encoder import FrozenEncoder, movable_latents
 from vase.imagination.policy import Policy, agent_loss
-from vase.learners.representation import CHUNK
 from vase.learners.vase import VASE
+from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
 from vase.nn.optim import load_optimiser_state, optimiser_state
 from vase.worlds.world import Batch
@@ -53,7 +53,7 @@ class Explorer:
     """Learns, from the images that a learner meets, how to bring them to an imagined z* (the paper's agent).
 
     Args:
-      model: the learner, which is only ever looked at; or an `Encoder`.
+      model: the learner, which is only ever looked at; or an `FrozenEncoder`.
       action: what can be done to an image.
       latents: on which of them z* is to be reached; all, as in the paper, unless told. `focus` finds them. The policy
         sees z* on these latents and 0 on the others.
@@ -64,7 +64,7 @@ class Explorer:
 
     def __init__(
         self,
-        model: VASE | Encoder,
+        model: VASE | FrozenEncoder,
         action: Action,
         *,
         latents: Iterable[int] | None = None,
@@ -78,7 +78,7 @@ class Explorer:
             raise ValueError(f"hidden={hidden!r}: must be a whole number of at least 1.")
         self.action = action
         self.seed = seed
-        self._encoder = Encoder.of(model)
+        self._encoder = FrozenEncoder.of(model)
         self._generator = torch.Generator().manual_seed(seed)
         self._hidden = hidden
         self._steps = 0
@@ -212,7 +212,7 @@ class Explorer:
         checkpoint.write(folder, KIND, self.state_dict())
 
     @classmethod
-    def load(cls, folder: str | Path, model: VASE | Encoder, action: Action) -> Explorer:
+    def load(cls, folder: str | Path, model: VASE | FrozenEncoder, action: Action) -> Explorer:
         """The explorer that `save` wrote, beside the learner and with the action that it had."""
         state = checkpoint.read(folder, KIND)
         self = cls(model, action, learning_rate=state["learning_rate"], seed=state["seed"], hidden=state["hidden"])

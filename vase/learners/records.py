@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,10 +10,7 @@ from jaxtyping import Bool, Float
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one call of `partial_fit` did. Losses are means over the batch, NaN when nothing was learnt.
-
-    A learner fills in what it knows; the defaults say "nothing".
-    """
+    """What one call of `partial_fit` did. Losses are means over the batch and NaN when nothing was learnt."""
 
     step: int
     """Batches seen so far, this one included."""
@@ -28,19 +24,19 @@ class Step:
     """The batch was set aside: it fits no environment yet and will be learnt after the verdict."""
     dropped: int = 0
     """Held batches given up because the stream went back before a verdict."""
-    loss: float = math.nan
-    reconstruction: float = math.nan
+    loss: float = float("nan")
+    reconstruction: float = float("nan")
     """−log p(x|z,s), the first term of Eq. 3."""
-    deviance: float = math.nan
+    deviance: float = float("nan")
     """The reconstruction error above its smallest possible value."""
-    kl: float = math.nan
-    capacity: float = math.nan
+    kl: float = float("nan")
+    capacity: float = float("nan")
     """C(t), the target of the KL."""
-    dream_encoder: float = math.nan
+    dream_encoder: float = float("nan")
     """Encoder proximity on dreams (Eq. 7), unweighted."""
-    dream_decoder: float = math.nan
+    dream_decoder: float = float("nan")
     """Decoder proximity on dreams (Eq. 7), unweighted."""
-    classifier: float = math.nan
+    classifier: float = float("nan")
     """L_env (App. A.1)."""
     atypicality: Float[np.ndarray, "N"] = field(default_factory=lambda: np.zeros(0, np.float32))
     """α_n of this batch (Eq. 4)."""

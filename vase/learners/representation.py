@@ -1,8 +1,7 @@
-"""What the learner knows: networks, environments, and every question one can ask without learning."""
+"""Every question one can ask a VASE learner without teaching it anything."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -12,57 +11,51 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from vase.config import VASEConfig
-from vase.distributed import crew
 from vase.images import as_images
 from vase.learners.records import Encoding, EnvironmentView, Inference
-from vase.machine import half_on, half_precision, works
-from vase.method.atypicality import atypicality, update_mask
+from vase.method.atypicality import atypicality
 from vase.method.capacity import sample_posterior
-from vase.method.environments import Environment, Evidence, in_context, objections, used_by_others
-from vase.nn.likelihood import Images, likelihood
+from vase.method.context import in_context
+from vase.method.dream_buffer import CHUNK
+from vase.method.environment_memory import EnvironmentMemory, EnvironmentRecord
+from vase.method.shift_detector import ShiftDetector, Verdict, View
+from vase.method.statistics import MIN_BATCH_FOR_ATYPICALITY, BatchStatistics
+from vase.nn.likelihood import Images, Likelihood
 from vase.nn.networks import Networks
-
-CHUNK = 256
-"""Images that pass through the networks at once when nothing is learnt."""
-TELLING = 16
-"""Images a batch must have for its atypicality to count: in smaller ones typical latents look atypical by chance."""
 
 
 class Representation:
-    """Encoder, decoder and classifier with the memory of environments (Eq. 1, 2 and 6)."""
+    """Encoder, decoder and classifier with the memory of environments (Eq. 1, 2 and 6).
 
-    def __init__(self, config: VASEConfig, seed: int, device: str) -> None:
-        if not isinstance(config, VASEConfig):
-            raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
-        self._c = config
-        self._device = _device(device)
-        # z^s = a^s ⊙ z (Eq. 1) needs a mask, and dreams under it.
-        self._gates = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
-        self._n = config.network.latents
-        self._p = likelihood(config.network.likelihood, config.network.gaussian_std)
-        self._generator = torch.Generator().manual_seed(seed)
-        self._nets = Networks(config, self._generator).to(self._device)
-        self._nets.reduced = _half(config.network.precision, self._device)
-        self._slow = copy.deepcopy(self._nets).requires_grad_(False)
-        self._memory: list[Environment] = []
-        self._current = 0
-        self._step = 0
-        self._alpha = torch.zeros(self._n)
+    The parts, whose names end in an underscore, are built by the learner on first use.
+    """
+
+    config_: VASEConfig
+    device_: torch.device
+    likelihood_: Likelihood
+    networks_: Networks
+    memory_: EnvironmentMemory
+    detector_: ShiftDetector
+    gated_: bool
+    """Whether the decoder of an environment sees only its own latents: z^s = a^s ⊙ z of Eq. 1."""
+    steps_: int
+    alpha_: Float[Tensor, "N"]
+    """α of the last batch."""
 
     @property
     def n_latents(self) -> int:
         """N."""
-        return self._n
+        return self.config_.network.latents
 
     @property
     def steps(self) -> int:
         """Batches seen so far."""
-        return self._step
+        return self.steps_
 
     @property
     def environment(self) -> int:
         """The current environment."""
-        return self._current
+        return self.memory_.current
 
     @property
     def environments(self) -> tuple[EnvironmentView, ...]:
@@ -76,23 +69,23 @@ class Representation:
                 gate=e.gate.numpy().copy(),
                 age=e.age,
             )
-            for e in self._memory
+            for e in self.memory_
         )
 
     @property
     def mask(self) -> Bool[np.ndarray, "N"]:
         """Active latents of the current environment (Eq. 5)."""
-        return self._memory[self._current].active.numpy().copy() if self._memory else np.ones(self._n, bool)
+        return self.memory_.record.active.numpy().copy() if len(self.memory_) else np.ones(self.n_latents, bool)
 
     @property
     def used(self) -> Bool[np.ndarray, "K N"]:
         """u^s of every environment (App. A.2)."""
-        return np.array([e.used.numpy() for e in self._memory], dtype=bool).reshape(-1, self._n)
+        return np.array([e.used.numpy() for e in self.memory_], dtype=bool).reshape(-1, self.n_latents)
 
     @property
     def atypicality(self) -> Float[np.ndarray, "N"]:
         """α_n of the last batch (Eq. 4)."""
-        return self._alpha.numpy().copy()
+        return self.alpha_.numpy().copy()
 
     # ---------------------------------------------------------------- questions
 
@@ -100,46 +93,44 @@ class Representation:
     def encode(self, images: Any) -> Encoding:
         """Mean and standard deviation of q(z|x), the active latents, and the environment of the batch."""
         x = self._images(images)
-        _, mean, log_var = self._encode(self._nets, x)
-        s = self._verdict(x, self._nets)[0] if self._memory else None
-        active = self._memory[self._current if s is None else s].active if self._memory else torch.ones(self._n) > 0
-        if s is None and self._memory and self._c.mask.enabled and len(x) >= TELLING:
-            alpha = atypicality(mean, log_var).cpu()
-            active = self._masked(active, alpha, -1)
+        memory = self.memory_
+        _, mean, log_var = encode_in_chunks(self.networks_, x)
+        s = self._infer(x)[0] if len(memory) else None
+        active = memory[memory.current if s is None else s].active if len(memory) else torch.ones(self.n_latents) > 0
+        if s is None and len(memory) and self.config_.mask.enabled and len(x) >= MIN_BATCH_FOR_ATYPICALITY:
+            active = self._masked(active, atypicality(mean, log_var).cpu(), -1)
         return Encoding(
             mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy(), active.numpy().copy(), environment=s
         )
 
     def posterior(self, images: Any) -> tuple[Float[np.ndarray, "B N"], Float[np.ndarray, "B N"]]:
         """Mean and standard deviation of q(z|x), without asking which environment the images come from."""
-        _, mean, log_var = self._encode(self._nets, self._images(images))
+        _, mean, log_var = encode_in_chunks(self.networks_, self._images(images))
         return mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy()
 
     @torch.no_grad()
     def transform(self, images: Any) -> Float[np.ndarray, "B N"]:
         """The means of q(z|x), one row per image."""
         self._index(None)
-        return self._encode(self._nets, self._images(images))[1].cpu().numpy()
+        return encode_in_chunks(self.networks_, self._images(images))[1].cpu().numpy()
 
     @torch.no_grad()
     def decode(self, z: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
         """E[x|z,s]; an environment sees only the latents that are its own."""
         s = self._index(environment)
         values = torch.as_tensor(np.asarray(z, dtype=np.float32))
-        if values.ndim != 2 or values.shape[1] != self._n:
-            raise ValueError(f"z of shape {tuple(values.shape)}: must be (B, {self._n}), one column per latent.")
+        if values.ndim != 2 or values.shape[1] != self.n_latents:
+            raise ValueError(f"z of shape {tuple(values.shape)}: must be (B, {self.n_latents}), one column per latent.")
         if not bool(torch.isfinite(values).all()):
             raise ValueError("z contains NaN or infinity: pass finite latents.")
-        return self._mean(values.to(self._device), s).cpu().numpy()
+        return self._mean(values.to(self.device_), s).cpu().numpy()
 
     @torch.no_grad()
     def reconstruct(self, images: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
         """Decode the means of q(z|x), in the environment of the batch or in any other (cross-domain)."""
         x = self._images(images)
-        if environment is None:
-            environment = self._verdict(x, self._nets)[0] if self._memory else None
-        s = self._index(environment)
-        return self._mean(self._encode(self._nets, x)[1], s).cpu().numpy()
+        s = self._index_or_inferred(environment, x)
+        return self._mean(encode_in_chunks(self.networks_, x)[1], s).cpu().numpy()
 
     @torch.no_grad()
     def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> Float[np.ndarray, "n C H W"]:
@@ -149,7 +140,7 @@ class Representation:
             raise ValueError(f"n={n}: ask for at least one dream.")
         generator = torch.Generator()
         _ = generator.seed() if seed is None else generator.manual_seed(seed)
-        z = torch.randn(n, self._n, generator=generator).to(self._device)
+        z = torch.randn(n, self.n_latents, generator=generator).to(self.device_)
         return self._mean(z, s).cpu().numpy()
 
     @torch.no_grad()
@@ -163,15 +154,13 @@ class Representation:
     ) -> Float[np.ndarray, "B L points C H W"]:
         """Reconstructions while one latent at a time moves from −span to span (Fig. 2)."""
         x = self._images(images)
-        if environment is None:
-            environment = self._verdict(x, self._nets)[0] if self._memory else None
-        s = self._index(environment)
-        rows = list(range(self._n)) if latents is None else [int(n) for n in latents]
+        s = self._index_or_inferred(environment, x)
+        rows = list(range(self.n_latents)) if latents is None else [int(n) for n in latents]
         for n in rows:
-            if not 0 <= n < self._n:
-                raise ValueError(f"latent {n}: the learner has latents 0 to {self._n - 1}.")
-        z = self._encode(self._nets, x)[1][:, None, None].repeat(1, len(rows), points, 1)
-        values = torch.linspace(-span, span, points, device=self._device)
+            if not 0 <= n < self.n_latents:
+                raise ValueError(f"latent {n}: the learner has latents 0 to {self.n_latents - 1}.")
+        z = encode_in_chunks(self.networks_, x)[1][:, None, None].repeat(1, len(rows), points, 1)
+        values = torch.linspace(-span, span, points, device=self.device_)
         for i, n in enumerate(rows):
             z[:, i, :, n] = values
         images_out = self._mean(z.flatten(0, 2), s)
@@ -181,136 +170,101 @@ class Representation:
     def infer_environment(self, images: Any, context: Any = None) -> Inference:
         """Which environment a batch belongs to (Eq. 6, Alg. 1), with the reasons in words.
 
-        Ambiguous images mean what their surroundings suggest: with `context`, other images that were met together with
-        them, q(s|x) is weighed by the share of the whole company that is taken for s, and normalised.
+        With `context`, other images that were met together with them, ambiguous images mean what their surroundings
+        suggest: q(s|x) is weighted by the share of all these images that is taken for s, and normalised.
         """
         x = self._images(images)
-        if not self._memory:
+        if not len(self.memory_):
             none = np.zeros((len(x), 0), np.float32)
             return Inference(none.sum(0), none, None, "new environment", ("nothing has been learnt yet",))
         q, others = self._probabilities(x), None if context is None else self._probabilities(self._images(context))
         if others is not None:
             q = in_context(q, others)
-        s, reasons = self._verdict(x, self._nets, q=q)
-        said = "new environment" if s is None else f"environment {s}"
-        return Inference(q.mean(0).cpu().numpy(), q.cpu().numpy(), s, said, reasons)
+        s, reasons = self._infer(x, q=q)
+        verdict = "new environment" if s is None else f"environment {s}"
+        return Inference(q.mean(0).cpu().numpy(), q.cpu().numpy(), s, verdict, reasons)
 
     # ---------------------------------------------------------------- pieces
 
-    def _go_on_in(self, reduced: bool) -> None:
-        """Keep to the arithmetic that was chosen before, where this machine has it."""
-        self._nets.reduced = self._slow.reduced = reduced and works(self._device)
-
     def _images(self, images: Any, minimum: int = 1) -> Images:
-        return as_images(images, self._c.image_shape, minimum=minimum, device=self._device)
+        return as_images(images, self.config_.image_shape, minimum=minimum, device=self.device_)
 
     def _index(self, environment: int | None) -> int:
-        if not self._memory:
+        if not len(self.memory_):
             raise NotFittedError("nothing has been learnt yet: call partial_fit or fit first.")
-        s = self._current if environment is None else int(environment)
-        if not 0 <= s < len(self._memory):
-            raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self._memory) - 1}.")
+        s = self.memory_.current if environment is None else int(environment)
+        if not 0 <= s < len(self.memory_):
+            raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self.memory_) - 1}.")
         return s
+
+    def _index_or_inferred(self, environment: int | None, x: Images) -> int:
+        """The given environment, else that of the batch, else the current one."""
+        if environment is None and len(self.memory_):
+            environment = self._infer(x)[0]
+        return self._index(environment)
 
     def _probabilities(self, x: Images) -> Float[Tensor, "B K"]:
         """q(s|x) of each image."""
-        return self._nets.classify(self._encode(self._nets, x)[0], len(self._memory)).softmax(1)
+        h = encode_in_chunks(self.networks_, x)[0]
+        return self.networks_.classify(h, len(self.memory_)).softmax(1)
 
-    def _verdict(
-        self, x: Images, *judges: Networks, q: Float[Tensor, "B K"] | None = None
-    ) -> tuple[int | None, tuple[str, ...]]:
-        """The environment of a batch, None for a new one, with the reasons (Alg. 1).
+    @torch.no_grad()
+    def _infer(self, x: Images, *others: Networks, q: Float[Tensor, "B K"] | None = None) -> Verdict:
+        """The environment of a batch (Alg. 1), as the live weights see it and, if given, other ones.
 
-        The classifier's candidate is tested first, then the current environment, then the others by falling
-        probability: new is what fits none. A batch fits an environment if one of the judges finds that it does.
-        `q` is q(s|x) of each image, if it is known: in company it is another than the first judge's.
+        `q` is q(s|x) of each image, if it is known: with context it differs from the live classifier's.
         """
-        if not self._c.environments.enabled:
+        if not self.config_.environments.enabled:
             return 0, ("environments are not inferred (S is off)",)
-        encoded = [self._encode(nets, x) for nets in judges]
+        networks = (self.networks_, *others)
+        encoded = [encode_in_chunks(nets, x) for nets in networks]
         if q is None:
-            q = judges[0].classify(encoded[0][0], len(self._memory)).softmax(1)
-        candidate, *rest = (int(s) for s in q.mean(0).argsort(descending=True, stable=True))
-        reasons: tuple[str, ...] = ()
-        for s in dict.fromkeys((candidate, self._current, *rest)):
-            env = self._memory[s]
-            found: tuple[str, ...] = ()
-            for nets, (_, mean, log_var) in zip(judges, encoded, strict=True):
-                evidence = self._evidence(nets, env, x, mean, log_var)
-                found = objections(env, evidence, self._c.environments, self._c.mask)
-                if not found:
-                    return s, (*reasons, f"the batch fits environment {s}")
-            if s in (candidate, self._current):
-                reasons += found
-        return None, reasons
+            q = self.networks_.classify(encoded[0][0], len(self.memory_)).softmax(1)
+        order = [int(s) for s in q.mean(0).argsort(descending=True, stable=True)]
+        views = [self._view(n, x, mean, log_var) for n, (_, mean, log_var) in zip(networks, encoded, strict=True)]
+        return self.detector_.infer(self.memory_, order, views)
 
-    @torch.no_grad()
-    def _evidence(self, nets: Networks, env: Environment, x: Images, mean: Tensor, log_var: Tensor) -> Evidence:
-        """L_s(x) and α(x); a few images have no batch statistics, so only their loss speaks."""
-        generator = torch.Generator().manual_seed(self._step)
-        z = self._sample(
-            env.active.to(self._device), mean, log_var, torch.randn(mean.shape, generator=generator).to(self._device)
-        )
-        loss = self._p.nll(self._decode(nets, z, env.index), x)
-        if self._c.environments.loss == "deviance":
-            loss = loss - self._p.floor(x)
-        return Evidence(float(loss.mean()), atypicality(mean, log_var).cpu() if len(x) >= TELLING else env.calm)
+    def _view(self, nets: Networks, x: Images, mean: Tensor, log_var: Tensor) -> View:
+        """A batch as some weights see it, in whichever environment is asked for."""
 
-    @torch.no_grad()
-    def _encode(self, nets: Networks, x: Images) -> tuple[Tensor, Tensor, Tensor]:
-        parts = [nets.encode(part) for part in x.split(CHUNK)]
-        h, mean, log_var = (torch.cat(column) for column in zip(*parts, strict=True))
-        return h, mean, log_var
+        @torch.no_grad()
+        def view(record: EnvironmentRecord) -> BatchStatistics:
+            generator = torch.Generator().manual_seed(self.steps_)
+            noise = torch.randn(mean.shape, generator=generator).to(self.device_)
+            z = self._sample(record.active.to(self.device_), mean, log_var, noise)
+            nll = self.likelihood_.nll(self._decode(nets, z, record.index), x)
+            deviance = nll - self.likelihood_.floor(x)
+            losses = {"reconstruction": float(nll.mean()), "deviance": float(deviance.mean())}
+            return BatchStatistics(x, losses, atypicality(mean, log_var).cpu(), len(x))
+
+        return view
 
     @torch.no_grad()
     def _decode(self, nets: Networks, z: Float[Tensor, "B N"], s: int) -> Images:
         return torch.cat([nets.decode(part, self._label(s, len(part))) for part in z.split(CHUNK)])
 
     def _mean(self, z: Float[Tensor, "B N"], s: int) -> Images:
-        if self._gates:
-            z = z * self._memory[s].active.to(self._device)
-        return self._p.mean(self._decode(self._nets, z, s)).clamp(0, 1)
+        if self.gated_:
+            z = z * self.memory_[s].active.to(self.device_)
+        return self.likelihood_.mean(self._decode(self.networks_, z, s)).clamp(0, 1)
 
     def _sample(self, active: Tensor, mean: Tensor, log_var: Tensor, noise: Tensor) -> Float[Tensor, "B N"]:
         """z^s of Eq. 2; with gates, z^s = a^s ⊙ z of Eq. 1: what the decoder of the environment sees."""
         z = sample_posterior(mean, log_var, active, noise)
-        return z * active if self._gates else z
+        return z * active if self.gated_ else z
 
     def _label(self, s: int, n: int) -> Tensor:
-        return torch.full((n,), s, device=self._device)
+        return torch.full((n,), s, device=self.device_)
 
     def _masked(self, mask: Bool[Tensor, "N"], alpha: Float[Tensor, "N"], index: int) -> Bool[Tensor, "N"]:
-        """The mask of environment `index` after a batch (Eq. 5).
-
-        Only what another environment uses needs protection; masking more than that can starve a latent for ever.
-        Without S nobody knows what others use, so that A masks whatever is atypical, as in the paper.
-        """
-        c = self._c.mask
-        protect = c.protect_only and self._c.environments.enabled
-        if protect and all(e.index == index for e in self._memory):  # nobody to protect
-            return torch.ones_like(mask)
-        maskable = used_by_others(self._memory, index, self._n) if protect else torch.ones(self._n) > 0
-        return update_mask(mask, alpha, c.low, c.high, maskable, min(c.minimum, self._n))
+        """The mask of environment `index` after a batch; without S nobody knows what other environments use."""
+        protect = self.config_.mask.protect_only and self.config_.environments.enabled
+        return self.memory_.updated_mask(index, mask, alpha, self.config_.mask, protect=protect)
 
 
-def _device(name: str) -> torch.device:
-    """A device that works, or an error that says which do."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.zeros((), device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"device={name!r}: not usable here ({reason}); use 'auto', 'cpu' or another device."
-        ) from error
-    return device
-
-
-def _half(precision: str, device: torch.device) -> bool:
-    """Whether the networks compute in bfloat16. Workers on CPUs, each of which would time it for itself, do not."""
-    if precision == "bfloat16" and not works(device):
-        reason = half_precision().reason
-        raise ValueError(f"network.precision='bfloat16': not usable here ({reason}); use 'float32' or 'auto'.")
-    return precision == "bfloat16" or (precision == "auto" and crew().size == 1 and half_on(device))
+@torch.no_grad()
+def encode_in_chunks(nets: Networks, x: Images) -> tuple[Tensor, Tensor, Tensor]:
+    """Features, means and log-variances of any number of images."""
+    parts = [nets.encode(part) for part in x.split(CHUNK)]
+    h, mean, log_var = (torch.cat(column) for column in zip(*parts, strict=True))
+    return h, mean, log_var

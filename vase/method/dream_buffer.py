@@ -1,20 +1,30 @@
-"""Dreams of past environments, with what the snapshot makes of them (Eq. 7).
+"""Dreams of past environments, with the snapshot's answers to them (Eq. 7).
 
-The snapshot does not change until the next one is taken, so that neither its dreams nor its answers to them do: a pool
-is dreamt once, and every step draws from it. That saves the snapshot's decoding and encoding in each step.
+The snapshot does not change until the next one is taken, so neither its dreams nor its answers do: a pool of dreams is
+made once, and every step draws from it. That saves the snapshot's decoding and encoding in each step.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from vase.learners.representation import CHUNK
+from vase.config import VASEConfig
+from vase.distributed import Distributed
+from vase.method.dreaming import draw_environments
+from vase.method.environment_memory import EnvironmentMemory
 from vase.nn.likelihood import Images, Likelihood
 from vase.nn.networks import Networks
+
+CHUNK = 256
+"""Dreams that pass through the snapshot at once."""
 
 
 @dataclass(frozen=True)
@@ -63,3 +73,89 @@ def dream(
         parts.append((target, p.floor(target), mean, log_var))
     target, floor, mean, log_var = (torch.cat(column) for column in zip(*parts, strict=True))
     return Dreams(s, z, gate, target, floor, mean, log_var)
+
+
+class DreamBuffer:
+    """The snapshot (φ_old, θ_old), and the pool of dreams that it made."""
+
+    def __init__(self, config: VASEConfig, likelihood: Likelihood, seed: int) -> None:
+        self.config = config.dreaming
+        self.snapshot: Networks | None = None
+        self.snapshot_step = 0
+        self.pool: Dreams | None = None
+        self._likelihood, self._seed = likelihood, seed
+        self._alone = not config.environments.enabled
+        """Without S there is one environment for life, which is dreamt of itself."""
+        self._pool_size = self.config.pool
+        if self.periodic:  # no more than are drawn until the next snapshot
+            self._pool_size = min(self._pool_size, self.config.tau * config.batch_size)
+
+    @property
+    def periodic(self) -> bool:
+        """Whether snapshots are taken every τ steps; without S no environment is ever left, so they have to be."""
+        return self.config.enabled and (self.config.snapshot == "every" or self._alone)
+
+    def is_due(self, step: int) -> bool:
+        """Whether a periodic snapshot has to be taken."""
+        tau = self.config.tau
+        return self.periodic and step // tau > self.snapshot_step // tau
+
+    def take_snapshot(self, nets: Networks, step: int) -> None:
+        """Freeze a copy of the networks."""
+        self.snapshot = copy.deepcopy(nets).requires_grad_(False)
+        self.snapshot_step = step
+        self.pool = None
+
+    def clear_pool(self) -> None:
+        """Give up the pool: it holds dreams of the environments that were past until now."""
+        self.pool = None
+
+    def sample(
+        self,
+        n: int,
+        memory: EnvironmentMemory,
+        gates: Float[Tensor, "K N"],
+        generator: torch.Generator,
+        workers: Distributed,
+    ) -> Dreams | None:
+        """`n` dreams of past environments for each worker; None if there is nothing to dream of.
+
+        `gates` are the latents that each environment may see, on the device of the networks.
+        """
+        if not self.config.enabled or self.snapshot is None or (len(memory) < 2 and not self._alone):
+            return None
+        if self._pool_size == 0:
+            s, noise = (workers.shard(part) for part in self._requests(n * workers.size, memory, generator))
+            return self._dream(self.snapshot, s, noise, gates)
+        if self.pool is None:
+            # Made again after a resume, so the random numbers depend on nothing but what is saved.
+            entropy = [self._seed % 2**64, self.snapshot_step, memory.current, len(memory)]
+            seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
+            requests = self._requests(self._pool_size, memory, torch.Generator().manual_seed(seed))
+            self.pool = self._dream(self.snapshot, *requests, gates)
+        rows = torch.randint(self._pool_size, (n * workers.size,), generator=generator)
+        return self.pool.take(workers.shard(rows).to(gates.device))
+
+    def _requests(self, n: int, memory: EnvironmentMemory, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Environments to dream of, and noise to dream from."""
+        s = draw_environments(n, len(memory), memory.current, generator, include_current=self._alone)
+        return s, torch.randn(n, memory.n_latents, generator=generator)
+
+    def _dream(self, snapshot: Networks, s: Tensor, noise: Tensor, gates: Tensor) -> Dreams:
+        s, noise = s.to(gates.device), noise.to(gates.device)
+        return dream(snapshot, self._likelihood, s, noise, gates[s])
+
+    def state_dict(self) -> dict[str, Any]:
+        """The snapshot and its step; the pool is made again."""
+        return {
+            "step": self.snapshot_step,
+            "snapshot": None if self.snapshot is None else self.snapshot.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any], nets: Networks) -> None:
+        """Continue from a `state_dict()`; `nets` have the shape of the snapshot."""
+        self.snapshot = None
+        if state["snapshot"] is not None:
+            self.snapshot = copy.deepcopy(nets).requires_grad_(False)
+            self.snapshot.load_state_dict(state["snapshot"])
+        self.snapshot_step, self.pool = state["step"], None

@@ -1,7 +1,8 @@
-"""What decisions depend on, in one vector: one exchange between workers and one transfer from the device per step."""
+"""What decisions depend on: the statistics of one batch, seen through one environment."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -10,54 +11,69 @@ from torch import Tensor
 
 from vase.config import DreamConfig
 from vase.method.atypicality import kl_of_moments, moments
+from vase.nn.likelihood import Images
 
-TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
-"""Numbers that a learnt batch has and a held one lacks, by the names of `Step`."""
+LOSS_TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
+"""The losses of a batch that is learnt, by the names of `Step`."""
+MIN_BATCH_FOR_ATYPICALITY = 16
+"""Images a batch must have for its atypicality to count: in smaller ones typical latents look atypical by chance."""
 _TERMS = 5
 
 
-def pack(
+@dataclass(frozen=True, eq=False)
+class BatchStatistics:
+    """One batch, seen through one environment: its images, its losses and the atypicality of each latent."""
+
+    images: Images
+    """Of several workers, this worker's shard."""
+    losses: Mapping[str, float]
+    """"reconstruction" and "deviance"; of a batch that is being learnt, all LOSS_TERMS."""
+    atypicality: Float[Tensor, "N"]
+    """α_n (Eq. 4)."""
+    n_images: int
+    """Images of the whole batch."""
+    candidate: int | None = None
+    """ŝ: the classifier's environment for the batch, if it was asked."""
+
+    @property
+    def tells_atypicality(self) -> bool:
+        """Whether the batch is large enough for its atypicality to count."""
+        return self.n_images >= MIN_BATCH_FOR_ATYPICALITY
+
+
+def to_vector(
     terms: list[Float[Tensor, ""]],
     kl: Float[Tensor, "N"],
     mean: Float[Tensor, "B N"],
     log_var: Float[Tensor, "B N"],
     logits: Float[Tensor, "B K"],
 ) -> Float[Tensor, "F"]:
-    """Five terms (reconstruction, deviance, dream encoder, dream decoder, classifier), KL, moments of q(z|x), q(s|x).
+    """Everything that a decision depends on, in one vector: one transfer from the device, one exchange of workers.
 
-    Every number is a mean over the batch, so that the mean over workers is that of the whole batch.
+    Five terms (reconstruction, deviance, dream encoder, dream decoder, classifier), the KL of each latent, moments of
+    q(z|x), q(s|x). Every number is a mean over the batch, so that the mean over workers is that of the whole batch.
     """
     with torch.no_grad():
         return torch.cat([torch.stack(terms), kl, moments(mean, log_var).flatten(), logits.softmax(1).mean(0)])
 
 
 def kl_in(vector: Float[Tensor, "F"], n_latents: int) -> Float[Tensor, "N"]:
-    """The KL of each latent in a packed vector."""
+    """The KL of each latent in a vector."""
     return vector[_TERMS : _TERMS + n_latents]
 
 
-@dataclass(frozen=True)
-class Facts:
-    """One batch as the learner judges it."""
-
-    numbers: dict[str, float]
-    """TERMS with their values."""
-    alpha: Float[Tensor, "N"]
-    """α (Eq. 4)."""
-    candidate: int
-    """ŝ: the classifier's environment for the batch."""
-
-    @classmethod
-    def of(cls, vector: Float[Tensor, "F"], capacity: Float[Tensor, ""], n_latents: int, weights: DreamConfig) -> Facts:
-        """Unpack a vector, with the capacity term that was made from it."""
-        *host, added = (
-            torch.cat([vector, capacity.detach()[None]])
-            .cpu()
-            .split([_TERMS, n_latents, 3 * n_latents, len(vector) - _TERMS - 4 * n_latents, 1])
-        )
-        terms, kl, statistics, votes = host
-        nll, deviance, encoder, decoder, classifier = terms.tolist()
-        loss = nll + float(added) + weights.encoder_weight * encoder + weights.decoder_weight * decoder + classifier
-        values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
-        numbers = dict(zip(TERMS, values, strict=True))
-        return cls(numbers, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax()))
+def from_vector(
+    vector: Float[Tensor, "F"], capacity: Float[Tensor, ""], n_latents: int, weights: DreamConfig
+) -> tuple[dict[str, float], Float[Tensor, "N"], int]:
+    """LOSS_TERMS, α and ŝ from `to_vector`, with the capacity term that was computed from it."""
+    *host, added = (
+        torch.cat([vector, capacity.detach()[None]])
+        .cpu()
+        .split([_TERMS, n_latents, 3 * n_latents, len(vector) - _TERMS - 4 * n_latents, 1])
+    )
+    terms, kl, statistics, votes = host
+    nll, deviance, encoder, decoder, classifier = terms.tolist()
+    loss = nll + float(added) + weights.encoder_weight * encoder + weights.decoder_weight * decoder + classifier
+    values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
+    losses = dict(zip(LOSS_TERMS, values, strict=True))
+    return losses, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax())

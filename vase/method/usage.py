@@ -14,10 +14,10 @@ Decode = Callable[[Tensor], Tensor]
 """z (B, N) → decoder outputs (B, C, H, W), for one environment."""
 
 LARGEST_STD = 1e3
-"""Bearable noise of a latent that the decoder ignores."""
+"""Noise tolerance of a latent that the decoder ignores."""
 
 
-def bearable_noise(
+def noise_tolerance(
     decode: Decode,
     z: Float[Tensor, "B N"],
     p: Likelihood,
@@ -44,7 +44,7 @@ def bearable_noise(
 def optimised_noise(
     decode: Decode, z: Float[Tensor, "B N"], x: Images, p: Likelihood, *, steps: int, generator: torch.Generator
 ) -> Float[Tensor, "N"]:
-    """The same σ by the paper's stochastic optimisation of Σ: slow, kept as the reference for `bearable_noise`."""
+    """The same σ by the paper's stochastic optimisation of Σ: slow, kept as the reference for `noise_tolerance`."""
     log_std = torch.full((z.shape[1],), -1.0, dtype=z.dtype, device=z.device, requires_grad=True)
     optimiser = torch.optim.Adam([log_std], lr=0.1)
     eye = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)
@@ -69,8 +69,8 @@ def close_gates(
 ) -> tuple[Bool[Tensor, "N"], float]:
     """The smallest gate that keeps an environment's loss, and that loss.
 
-    Latents are tried in order of falling bearable noise; one stays shut if `loss(gate)` stays within `tolerance` of its
-    value with the given gate. No absolute threshold on σ is needed.
+    Latents are tried in order of falling noise tolerance; one stays shut if `loss(gate)` stays within `tolerance` of
+    its value with the given gate. No absolute threshold on σ is needed.
     """
     best = loss(gate)
     limit = best * (1 + tolerance)

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-FEW = 4
+MAX_GEMM_CHANNELS = 4
 """Output channels up to which a layer is computed as a matrix product and shifted sums."""
 _GEOMETRY = ([2, 2], [1, 1], [1, 1], False, [0, 0], 1)
 """Stride 2, padding 1, dilation 1, not transposed, no output padding, one group."""
@@ -23,7 +23,7 @@ _TAPS = ((1, 3), (2, 0))
 """Kernel rows that reach an even and an odd output row: that of the input row itself, and that of its neighbour."""
 
 
-def deconvolve(x: Float[Tensor, "B I H W"], layer: nn.Module) -> Float[Tensor, "B O 2*H 2*W"]:
+def conv_transpose2d_fast(x: Float[Tensor, "B I H W"], layer: nn.Module) -> Float[Tensor, "B O 2*H 2*W"]:
     """What `layer`, a ConvTranspose2d of kernel 4, stride 2 and padding 1, gives: twice the height and width."""
     if x.device.type != "cpu" or torch.is_autocast_enabled("cpu"):
         return layer(x)
@@ -34,7 +34,7 @@ class _Deconvolution(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        if weight.shape[1] <= FEW:
+        if weight.shape[1] <= MAX_GEMM_CHANNELS:
             return _by_shifts(x, weight).add_(bias[:, None, None])
         return F.conv_transpose2d(x, weight, bias, stride=2, padding=1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -84,9 +85,23 @@ class Gaussian:
         return torch.full_like(y, self.std**-2)
 
 
-Likelihood = Bernoulli | Gaussian
+@runtime_checkable
+class Likelihood(Protocol):
+    """p(x|z,s), one factor per pixel. Any object with these methods can be passed as `VASE(likelihood=...)`."""
+
+    def mean(self, y: Images) -> Images:
+        """E[x|z,s] from the decoder's outputs."""
+
+    def nll(self, y: Images, x: Images) -> Float[Tensor, "B"]:
+        """−log p(x|z,s), summed over pixels."""
+
+    def floor(self, x: Images) -> Float[Tensor, "B"]:
+        """The smallest −log p(x|·) that any decoder can reach."""
+
+    def curvature(self, y: Images) -> Images:
+        """The Gauss-Newton weight of each output: the expected −∂² log p/∂y²."""
 
 
-def likelihood(name: str, std: float) -> Likelihood:
+def make_likelihood(name: str, std: float) -> Likelihood:
     """The likelihood that a configuration names."""
     return Bernoulli() if name == "bernoulli" else Gaussian(std)

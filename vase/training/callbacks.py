@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vase.checkpoint import State
-from vase.distributed import Crew
+from vase.distributed import Distributed
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
 from vase.training.directory import RunDirectory
@@ -93,7 +93,7 @@ class Run:
     plan: Plan
     learner: Learner
     callbacks: Sequence[Callback] = ()
-    distributed: Crew = field(default_factory=Crew)
+    distributed: Distributed = field(default_factory=Distributed)
     rows: RowWriter | None = None
     """None on all workers but the first."""
     stopping: bool = False

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from vase.distributed import Crew
+from vase.distributed import Distributed
 from vase.training.directory import RunDirectory, versions
 from vase.training.plan import Plan, make_plan
 from vase.training.settings import RunSettings
@@ -17,7 +17,7 @@ Note = Callable[[str], None]
 
 
 def shared_plan(
-    directory: RunDirectory, given: RunSettings | None, resume: bool, distributed: Crew, note: Note
+    directory: RunDirectory, given: RunSettings | None, resume: bool, distributed: Distributed, note: Note
 ) -> Plan:
     """The plan of the first worker, which fetches the data; the others find them in the cache."""
     mine: list[Plan] = []
@@ -30,7 +30,7 @@ def shared_plan(
         mine.append(plan)
         return plan.settings, plan.timeline
 
-    settings, timeline = distributed.first(prepare)
+    settings, timeline = distributed.on_main_process(prepare)
     return mine[0] if mine else make_plan(settings, timeline)
 
 

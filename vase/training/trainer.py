@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from vase.checkpoint import State
-from vase.distributed import Crew, together
+from vase.distributed import Distributed, init_distributed
 from vase.training.callbacks import Callback, Run
 from vase.training.directory import RunDirectory, explain_disk_error
 from vase.training.plan import Plan, build_learner
@@ -55,7 +55,7 @@ def train(
     """
     directory = RunDirectory(run_dir)
     device = "auto" if settings is None else settings.device
-    with together(device) as distributed, interruptible() as stop, ExitStack() as stack:
+    with init_distributed(device) as distributed, interruptible() as stop, ExitStack() as stack:
 
         def note(text: str) -> None:
             for callback in callbacks:
@@ -66,7 +66,7 @@ def train(
         try:
             run = open_run(directory, plan, resume, callbacks, distributed, stack)
             Trainer(run, stop).fit()
-            return distributed.first(lambda: summary(directory.path))
+            return distributed.on_main_process(lambda: summary(directory.path))
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise
@@ -97,7 +97,7 @@ class Trainer:
         run = self.run
         for callback in run.callbacks:
             batch = callback.on_batch(run, batch)
-        step = run.learner.partial_fit(run.distributed.share(batch.images))
+        step = run.learner.partial_fit(run.distributed.shard(batch.images))
         for callback in run.callbacks:
             run.write(callback.on_step(run, step))
         if run.plan.timeline.ends_stage(run.step):
@@ -116,7 +116,7 @@ def open_run(
     plan: Plan,
     resume: bool,
     callbacks: Sequence[Callback],
-    distributed: Crew,
+    distributed: Distributed,
     stack: ExitStack,
 ) -> Run:
     """A run at its start, or where its last checkpoint left it; lock and files are closed by `stack`."""
@@ -131,7 +131,7 @@ def open_run(
             return None, None
         return state["run"], state["learner"] if distributed.size > 1 else None
 
-    saved, weights = distributed.first(open_first)
+    saved, weights = distributed.on_main_process(open_first)
     if not mine:
         mine.append(Run(directory, plan, learner, [Checkpoints(plan.settings.checkpoint_every)], distributed))
         if weights is not None:

@@ -14,7 +14,9 @@ from vase.experiments.common.conditions import ENTANGLED, OURS
 from vase.experiments.homologies.analysis import homology, twins, worlds
 from vase.experiments.homologies.evaluation import analyse, are_twins, sampled_codes, twin_errors
 from vase.experiments.homologies.figures import caption, decoded, figure4b
-from vase.experiments.homologies.score import (
+from vase.experiments.homologies.settings import HOMOLOGIES
+from vase.experiments.tables import words
+from vase.metrics.homology import (
     REGRESSORS,
     Codes,
     Homology,
@@ -25,8 +27,6 @@ from vase.experiments.homologies.score import (
     r_squared,
     with_headings,
 )
-from vase.experiments.homologies.settings import HOMOLOGIES
-from vase.experiments.tables import words
 from vase.metrics.record import Record
 from vase.plots.run import open_run
 from vase.training import RunDirectory

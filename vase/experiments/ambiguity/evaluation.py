@@ -13,7 +13,7 @@ from vase.experiments.ambiguity.analysis import width
 from vase.experiments.experiment import Analysis
 from vase.images import as_bytes
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
-from vase.method.environments import in_context
+from vase.method.context import in_context
 from vase.metrics.record import Record
 from vase.training.plan import Plan
 

@@ -11,9 +11,9 @@ import numpy as np
 from vase.experiments.common.analysis import detection
 from vase.experiments.common.conditions import ENTANGLED, OURS, label
 from vase.experiments.common.numbers import stage_lengths
-from vase.experiments.homologies.score import MIN_R_SQUARED, REGRESSORS
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
+from vase.metrics.homology import MIN_R_SQUARED, REGRESSORS
 from vase.metrics.record import title
 
 

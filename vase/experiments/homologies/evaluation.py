@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from vase.experiments.experiment import Analysis
-from vase.experiments.homologies.score import REGRESSORS, Codes, WorldCodes, homologies, with_headings
 from vase.images import as_bytes
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
+from vase.metrics.homology import REGRESSORS, Codes, WorldCodes, homologies, with_headings
 from vase.metrics.record import Record
 from vase.training.plan import Plan
 from vase.worlds import World

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import resource
 import sys
+from collections import deque
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
-from vase.bench import child
-from vase.bench.contestants import Learner, block, own_bytes, timed_config
+from torch import Tensor
+
+from benchmarks import child
+from vase.bench.contestants import Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, interleave
 from vase.config import VASEConfig
@@ -95,7 +100,9 @@ def _row(case: str, ms: float | None, time: float | None, memory: Memory, base: 
 
 def _memory(preset: str, axis: str | None = None, value: int = 0) -> Memory:
     """Bytes of one case in processes of their own; empty if one of them failed."""
-    outcomes = [child.run("scaling", {"preset": preset, "axis": axis, "value": value}) for _ in range(TRIALS)]
+    outcomes = [
+        child.run("benchmarks.scaling", {"preset": preset, "axis": axis, "value": value}) for _ in range(TRIALS)
+    ]
     if any(outcome.failure for outcome in outcomes):
         return {}
     return {kind: [outcome.said[-1][kind] for outcome in outcomes] for kind in ("own", "peak")}
@@ -107,16 +114,41 @@ def peak_bytes() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
     except (OSError, StopIteration):  # not Linux, where this would begin with the peak of the parent process
-        import resource
-
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def serve(asked: dict[str, Any]) -> None:
+def tell_memory(asked: dict[str, Any]) -> None:
     """In a process of its own: say what one case takes."""
     config, environments = variant(asked["preset"], asked["axis"], asked["value"])
     learner = Learner(config, environments)
     for _ in range(block(config)):
         learner()
     child.say(own=own_bytes(learner.model), peak=peak_bytes())
+
+
+def own_bytes(owner: object) -> int:
+    """Bytes of every tensor that hangs on an object, each storage once: weights, gradients, moments, memory, dreams."""
+    storages: dict[int, int] = {}
+    seen: dict[int, object] = {}
+    waiting: list[Any] = [owner]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if isinstance(value, Tensor):
+            storages[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
+            if value.is_leaf:
+                waiting.append(value.grad)
+        elif isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | deque):
+            waiting += list(value)
+        elif hasattr(value, "__dict__") and not isinstance(value, type | ModuleType | FunctionType):
+            waiting.append(vars(value))
+    return sum(storages.values())
+
+
+if __name__ == "__main__":
+    child.serve(tell_memory)

@@ -1,4 +1,4 @@
-"""Two learners side by side, one thread each, against one alone."""
+"""Two learners in parallel, one thread each, against one alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from vase.bench import child
+from benchmarks import child
 from vase.bench.contestants import Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread
@@ -19,7 +19,7 @@ class Worker:
 
     def __init__(self, preset: str) -> None:
         self.process = subprocess.Popen(
-            child.command("processes", {"preset": preset}),
+            child.command("benchmarks.processes", {"preset": preset}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -94,7 +94,7 @@ def measure(preset: str, rounds: int) -> Part:
     return Part("processes", f"Side by side: {preset} preset, dreaming, one thread each", rows, [ratio])
 
 
-def serve(asked: dict[str, Any]) -> None:
+def take_steps(asked: dict[str, Any]) -> None:
     """In a worker: as many steps as each line of the input says."""
     learner = Learner(timed_config(asked["preset"]), 2)
     child.say(ready=True)
@@ -102,3 +102,7 @@ def serve(asked: dict[str, Any]) -> None:
         for _ in range(int(line)):
             learner()
         child.say(done=int(line))
+
+
+if __name__ == "__main__":
+    child.serve(take_steps)

@@ -14,27 +14,31 @@ import torch
 from vase.bench.contestants import FIRST, SECOND, Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread
-from vase.learners.vase import VASE
+from vase.learners import representation
+from vase.learners import vase as vase_learner
+from vase.method.dream_buffer import DreamBuffer
+from vase.method.shift_detector import ShiftDetector
 from vase.metrics.probes import ProbeSuite
+from vase.nn.ema import EMANetworks
 from vase.nn.networks import Networks
 from vase.training import RunSettings
 from vase.training.plan import probe_settings
 from vase.worlds import Schedule
 from vase.worlds.names import make_world
 
-METHODS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
+METHODS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("data", Schedule, ("__next__",)),
-    ("images", VASE, ("_images",)),
+    ("images", representation, ("as_images",)),
     ("encode", Networks, ("encode",)),
     ("decode", Networks, ("decode",)),
     ("backward", torch.Tensor, ("backward",)),
-    ("dreams", VASE, ("_dreams",)),
-    ("inference of the environment", VASE, ("_suspicion",)),
-    ("used latents", VASE, ("_bearable",)),
-    ("slow weights", VASE, ("_follow",)),
+    ("dreams", DreamBuffer, ("sample",)),
+    ("inference of the environment", ShiftDetector, ("rejection_reasons", "infer")),
+    ("used latents", vase_learner, ("noise_tolerance",)),
+    ("EMA weights", EMANetworks, ("update_ema",)),
     ("optimiser", torch.optim.Adam, ("step", "zero_grad")),
 )
-"""Part, class and methods."""
+"""Part, class or module, and functions."""
 REST = "everything else"
 SNAPSHOTS = 3
 """That are timed."""
@@ -132,7 +136,7 @@ def _probes(preset: str, learner: Learner, bouts: int) -> tuple[list[float], int
     """Seconds of a bout of the probes of three worlds, and steps between two bouts, as a run of the preset has it."""
     settings = probe_settings(RunSettings.of(preset))
     assert settings is not None
-    side = learner.model._c.image_shape[-1]
+    side = learner.model.config_.image_shape[-1]
     place: dict[str, Any] = {"canvas": side, "sprite": side * 5 // 8}
     worlds = {
         name: (make_world(name, split="train", **place), make_world(name, split="test", **place))
@@ -152,9 +156,9 @@ def _snapshot(learner: Learner, step: float) -> list[str]:
     found = []
     for _ in range(SNAPSHOTS):
         start = time.perf_counter()
-        learner.model._sync()
+        learner.model.dreams_.take_snapshot(learner.model.networks_, learner.model.steps)
         learner()
         found.append(time.perf_counter() - start - step)
-    cost, dreaming = sorted(found)[SNAPSHOTS // 2], learner.model._c.dreaming
+    cost, dreaming = sorted(found)[SNAPSHOTS // 2], learner.model.config_.dreaming
     often = f"every {dreaming.tau} steps" if dreaming.snapshot == "every" else "when an environment is left"
     return [f"A snapshot with a pool of {dreaming.pool} dreams takes {1e3 * cost:.0f} ms, {often}."]

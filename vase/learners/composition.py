@@ -1,0 +1,210 @@
+"""The parts of a VASE learner: built together on first use, saved and loaded together."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from torch import nn
+
+from vase import checkpoint
+from vase.config import VASEConfig
+from vase.distributed import Distributed, get_distributed
+from vase.learners.representation import Representation
+from vase.machine import resolve_device, use_half_precision, works
+from vase.method.dream_buffer import DreamBuffer
+from vase.method.environment_memory import EnvironmentMemory
+from vase.method.objective import Objective
+from vase.method.recruiting import LatentRecruiter
+from vase.method.shift_detector import ShiftDetector
+from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
+from vase.nn.ema import EMANetworks
+from vase.nn.likelihood import Images, Likelihood, make_likelihood
+from vase.nn.networks import Networks
+from vase.nn.optim import load_optimiser_state, optimiser_state
+
+RECENT = 4
+"""Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
+CUSTOM = ("encoder", "decoder", "likelihood", "shift_tests")
+"""Constructor arguments that a checkpoint does not hold: they must be passed to `load` again."""
+
+
+class Composition(TransformerMixin, BaseEstimator, Representation):
+    """A scikit-learn estimator that owns all parts of the method, but does not learn yet: see `VASE`."""
+
+    ema_: EMANetworks
+    optimiser_: torch.optim.Adam
+    dreams_: DreamBuffer
+    recruiter_: LatentRecruiter
+    objective_: Objective
+    generator_: torch.Generator
+    recent_: deque[Images]
+    workers_: Distributed
+    forward_: nn.Module
+    """The networks, with gradients averaged over workers if there are several."""
+
+    def __init__(
+        self,
+        config: VASEConfig | None = None,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        encoder: nn.Module | None = None,
+        decoder: nn.Module | None = None,
+        likelihood: Likelihood | None = None,
+        shift_tests: Sequence[ShiftTest] | None = None,
+    ) -> None:
+        self.config = config
+        self.seed = seed
+        self.device = device
+        self.encoder = encoder
+        self.decoder = decoder
+        self.likelihood = likelihood
+        self.shift_tests = shift_tests
+
+    def __getattr__(self, name: str) -> Any:
+        """Build the parts when one of them is first asked for."""
+        if name.endswith("_") and not name.startswith("_") and name in _PARTS and "config_" not in self.__dict__:
+            self._build()
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _build(self) -> None:
+        config = VASEConfig() if self.config is None else self.config
+        if not isinstance(config, VASEConfig):
+            raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
+        net, environments, n = config.network, config.environments, config.network.latents
+        device = resolve_device(self.device)
+        likelihood = self.likelihood or make_likelihood(net.likelihood, net.gaussian_std)
+        tests = self.shift_tests
+        if tests is None:
+            mask = [MaskTest(config.mask, abrupt=environments.abrupt)] if config.mask.enabled else []
+            tests = [LossTest(environments), *mask]
+        self.generator_ = torch.Generator().manual_seed(self.seed)
+        networks = Networks(config, self.generator_, self.encoder, self.decoder).to(device)
+        self.workers_ = get_distributed()
+        networks.reduced = use_half_precision(net.precision, device, self.workers_.size)
+        self.networks_, self.forward_ = networks, self.workers_.wrap(networks)
+        self.ema_ = EMANetworks(networks, environments.slow_decay)
+        self.optimiser_ = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, fused=True)
+        self.memory_ = EnvironmentMemory(n)
+        self.detector_ = ShiftDetector(copy.deepcopy(list(tests)), environments.patience)
+        self.dreams_ = DreamBuffer(config, likelihood, self.seed)
+        self.recruiter_ = LatentRecruiter(config.recruiting, n)
+        self.objective_ = Objective(config, likelihood)
+        self.likelihood_, self.device_ = likelihood, device
+        self.gated_ = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
+        self.recent_ = deque(maxlen=RECENT)
+        self.alpha_ = torch.zeros(n)
+        self.steps_ = 0
+        self.config_ = config
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments before anything is learnt."""
+        if "config_" in self.__dict__:
+            if self.steps_ > 0:
+                raise ValueError("set_params after learning has no effect on what was learnt: clone the learner first.")
+            for name in [name for name in self.__dict__ if name in _PARTS]:
+                del self.__dict__[name]
+        super().set_params(**params)
+        return self
+
+    def save(self, folder: str | Path) -> None:
+        """Save everything, the optimiser and the random state included, atomically: `load` continues exactly here."""
+        state = self.state_dict()
+        if self.workers_.is_main_process:
+            checkpoint.write(folder, checkpoint.LEARNER, {"learner": state})
+        self.workers_.barrier()
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto", **custom: Any) -> Self:
+        """The learner that `save` wrote, or that of a run directory.
+
+        An own encoder, decoder, likelihood or shift tests are not part of a checkpoint: pass them again.
+        """
+        folder = Path(folder)
+        if not (folder / checkpoint.MANIFEST).exists() and (folder / "checkpoint" / checkpoint.MANIFEST).exists():
+            folder = folder / "checkpoint"
+        return cls.from_state_dict(checkpoint.read(folder, checkpoint.LEARNER)["learner"], device=device, **custom)
+
+    @classmethod
+    def from_state_dict(cls, state: Mapping[str, Any], device: str = "auto", **custom: Any) -> Self:
+        """Rebuild a learner from `state_dict`."""
+        self = cls(VASEConfig.from_dict(state["config"]), seed=state["seed"], device=device, **custom)
+        self.load_state_dict(state)
+        return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that an exact continuation needs; workers must call it together."""
+        return {
+            "config": self.config_.to_dict(),
+            "seed": self.seed,
+            "custom": {name: _kind(getattr(self, name)) for name in CUSTOM if getattr(self, name) is not None},
+            "step": self.steps_,
+            "reduced": self.networks_.reduced,
+            "environments": len(self.memory_),
+            "networks": self.networks_.state_dict(),
+            "ema": self.ema_.state_dict(),
+            "optimiser": optimiser_state(self.optimiser_, self.networks_),
+            "memory": self.memory_.state_dict(),
+            "detector": self.detector_.state_dict(),
+            "dreams": self.dreams_.state_dict(),
+            "recruiter": self.recruiter_.state_dict(),
+            "generator": {"state": self.generator_.get_state()},
+            "last": {"alpha": self.alpha_},
+            "recent": {f"{i:03d}": self.workers_.gather(x) for i, x in enumerate(self.recent_)},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict` of a learner with the same configuration, seed and custom parts."""
+        self._check_custom(state["custom"])
+        self.networks_.reduced = self.ema_.nets.reduced = state["reduced"] and works(self.device_)
+        self._grow(state["environments"])
+        self.networks_.load_state_dict(state["networks"])
+        self.ema_.load_state_dict(state["ema"])
+        self.dreams_.load_state_dict(state["dreams"], self.networks_)
+        load_optimiser_state(self.optimiser_, self.networks_, state["optimiser"])
+        self.memory_.load_state_dict(state["memory"])
+        self.detector_.load_state_dict(state["detector"], self.device_)
+        self.recruiter_.load_state_dict(state["recruiter"])
+        self.generator_.set_state(state["generator"]["state"])
+        self.alpha_ = state["last"]["alpha"].clone()
+        recent = [state["recent"][key].to(self.device_) for key in sorted(state["recent"])]
+        self.recent_ = deque((self.workers_.shard(x) for x in recent), maxlen=RECENT)
+        self.steps_ = state["step"]
+
+    def _check_custom(self, saved: Mapping[str, str]) -> None:
+        """Refuse a state of a learner with other networks, likelihood or tests, and say what must be passed."""
+        for name in CUSTOM:
+            mine, theirs = getattr(self, name), saved.get(name)
+            if theirs is not None and mine is None:
+                raise ValueError(f"the saved learner has {name}={theirs}: pass it again, VASE.load(..., {name}=...).")
+            if mine is not None and _kind(mine) != theirs:
+                what = "the default one" if theirs is None else theirs
+                raise ValueError(f"{name}={_kind(mine)}: the saved learner has {what}; pass that to load it.")
+
+    def _grow(self, count: int) -> None:
+        """Room for `count` environments in all copies of the networks; no earlier output changes."""
+        new = self.networks_.grow(count, self.generator_)
+        if not new:
+            return
+        self.optimiser_.param_groups[0]["params"].extend(new)
+        self.forward_ = self.workers_.wrap(self.networks_)
+        self.ema_.copy_room()
+        if self.dreams_.snapshot is not None:
+            self.dreams_.snapshot.copy_room(self.networks_)
+
+
+def _kind(custom: Any) -> str:
+    """What a checkpoint remembers of a custom part: its class."""
+    if isinstance(custom, list | tuple):
+        return f"[{', '.join(map(_kind, custom))}]"
+    return type(custom).__name__
+
+
+_PARTS = frozenset(Composition.__annotations__) | frozenset(Representation.__annotations__)

@@ -1,0 +1,103 @@
+"""Tests that a batch must pass to belong to an environment (Eq. 6, Alg. 1): one class per kind of evidence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vase.config import EnvironmentConfig, MaskConfig
+from vase.method.environment_memory import EnvironmentRecord
+from vase.method.statistics import BatchStatistics
+
+MIN_LOSS = 1e-2
+"""Losses are compared above a hundredth of a nat: a perfect record must not make every batch foreign."""
+
+
+class ShiftTest(ABC):
+    """One kind of evidence that a batch does not come from an environment.
+
+    Subclass it, and pass instances as `VASE(config, shift_tests=[...])`. What a test remembers of each environment is
+    its own state.
+    """
+
+    @abstractmethod
+    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
+        """Why the batch cannot come from the environment, in words; None if it fits."""
+
+    def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:  # noqa: B027
+        """Take note of a batch that was learnt in the environment."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the test remembers; nothing unless told otherwise."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Continue from a `state_dict()`."""
+
+
+class LossTest(ShiftTest):
+    """L_s(x) ≤ κ·L̃_s: the reconstruction must be about as good as it was in s."""
+
+    def __init__(self, config: EnvironmentConfig) -> None:
+        self.config = config
+
+    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
+        """The loss is more than κ times that of the environment."""
+        loss, kappa = evident_loss(batch.losses, self.config), self.config.kappa
+        reference = max(record.loss, MIN_LOSS)
+        if loss <= kappa * reference:
+            return None
+        return (
+            f"loss {loss:.1f} is {loss / reference:.2f} times that of environment {record.index} "
+            f"({record.loss:.1f}), more than κ = {kappa:g}"
+        )
+
+
+class MaskTest(ShiftTest):
+    """Every latent that s uses is still typical. With `abrupt`, only latents that were typical in s can testify."""
+
+    def __init__(self, mask: MaskConfig, *, abrupt: bool, decay: float = 0.95) -> None:
+        self.mask, self.abrupt, self.decay = mask, abrupt, decay
+        self.atypicality_ema: dict[int, Float[Tensor, "N"]] = {}
+        """Recent atypicality of each latent, by environment."""
+
+    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
+        """Used latents became atypical."""
+        if not batch.tells_atypicality:
+            return None
+        alpha, high = batch.atypicality, self.mask.high
+        strange = record.used & record.active & (alpha > high)
+        if self.abrupt:
+            strange &= self.atypicality_ema.get(record.index, torch.zeros_like(alpha)) < self.mask.low
+        latents = strange.nonzero().flatten().tolist()
+        if not latents:
+            return None
+        values = ", ".join(f"{alpha[n]:.2f}" for n in latents)
+        names = ", ".join(map(str, latents))
+        plural = "s" * (len(latents) > 1)
+        return f"latent{plural} {names} of environment {record.index} became atypical: {values} > {high:g}"
+
+    def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
+        """Update the recent atypicality of each latent."""
+        if batch.tells_atypicality:
+            keep = record.keep(self.decay)
+            before = self.atypicality_ema.get(record.index, torch.zeros_like(batch.atypicality))
+            self.atypicality_ema[record.index] = keep * before + (1 - keep) * batch.atypicality
+
+    def state_dict(self) -> dict[str, Any]:
+        """Recent atypicality, by environment."""
+        return {str(index): values for index, values in self.atypicality_ema.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`."""
+        self.atypicality_ema = {int(index): values.clone() for index, values in state.items()}
+
+
+def evident_loss(losses: Mapping[str, float], config: EnvironmentConfig) -> float:
+    """The loss that κ compares: the deviance, or −log p itself as in the paper."""
+    return losses["deviance" if config.loss == "deviance" else "reconstruction"]

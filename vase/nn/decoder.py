@@ -1,0 +1,70 @@
+"""The decoder p(x|z,s): a linear layer from the latents and the environment, and a module that draws (App. A.1)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from vase.nn.conv_transpose import conv_transpose2d_fast
+from vase.nn.environment_table import EnvironmentTable
+
+
+class DeconvImage(nn.Module):
+    """One fully connected layer and transposed 4×4 convolutions of stride 2, with ReLUs: the paper's decoder."""
+
+    def __init__(self, image_shape: tuple[int, int, int], channels: tuple[int, ...], hidden: int) -> None:
+        super().__init__()
+        depth, height, width = image_shape
+        self.grid = (channels[-1], height >> len(channels), width >> len(channels))
+        self.linear = nn.Linear(hidden, math.prod(self.grid))
+        sizes = (*channels[::-1], depth)
+        self.deconvs = nn.ModuleList(
+            nn.ConvTranspose2d(a, b, 4, stride=2, padding=1) for a, b in itertools.pairwise(sizes)
+        )
+
+    def forward(self, h: Float[Tensor, "B hidden"]) -> Float[Tensor, "B C H W"]:
+        """Parameters of the likelihood of each pixel."""
+        y = F.relu_(self.linear(h)).unflatten(1, self.grid).contiguous(memory_format=torch.channels_last)
+        for layer in self.deconvs[:-1]:
+            y = F.relu_(conv_transpose2d_fast(y, layer))
+        return conv_transpose2d_fast(y, self.deconvs[-1])
+
+
+class Decoder(nn.Module):
+    """θ: a hidden layer that sees z and the one-hot s, and any module from it (B, hidden) to images.
+
+    One-hot s concatenated to z is a row of a table that is added to the hidden layer.
+    """
+
+    def __init__(self, image: nn.Module, latents: int, hidden: int) -> None:
+        super().__init__()
+        self.from_latents = nn.Linear(latents, hidden)
+        self.image = image
+        self.environments = EnvironmentTable(hidden, std=latents**-0.5)
+
+    def forward(self, z: Float[Tensor, "B N"], s: Int[Tensor, "B"]) -> Float[Tensor, "B C H W"]:
+        """Parameters of p(x|z,s): logits for Bernoulli, means for Gaussian."""
+        return self.image(F.relu_(self.from_latents(z) + self.environments.rows()[s]))
+
+    @torch.no_grad()
+    def reseed(self, latents: list[int], generator: torch.Generator, *, std: float) -> None:
+        """Fresh weights for latents that no environment uses; `std` 0 leaves the decoder's outputs as they are."""
+        weight = self.from_latents.weight
+        column = torch.randn(weight.shape[0], len(latents), generator=generator) * std * weight.shape[1] ** -0.5
+        weight[:, latents] = column.to(weight.device)
+
+
+def check_image(image: nn.Module, hidden: int, image_shape: tuple[int, int, int]) -> None:
+    """Refuse a decoder that does not give images of the right shape."""
+    training = image.training
+    with torch.no_grad():
+        y = image.eval()(torch.zeros(2, hidden))
+    image.train(training)
+    if not isinstance(y, Tensor) or y.shape != (2, *image_shape):
+        found = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
+        raise ValueError(f"decoder: gives {found} for inputs (2, {hidden}); it must give (2, {image_shape}) images.")
