@@ -139,8 +139,8 @@ class Result:
 
     @property
     def infers_environments(self) -> bool:
-        """Whether its learner infers environments."""
-        return self.summary.get("environments") is not None
+        """Whether its learner infers environments; one that does announces at least the first."""
+        return bool(self.content["summary"].get("environments"))
 
     @property
     def rows(self) -> list[Row]:

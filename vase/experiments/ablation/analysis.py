@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from vase.experiments.common import analysis
 from vase.experiments.common.conditions import HALVES, LETTERS, OURS, label, readable, split, switched_off
@@ -188,21 +188,10 @@ _MEASURED: tuple[tuple[str, Metric, tuple[str, ...] | None, float, int], ...] = 
 )
 
 
-def shown_axes(results: Results) -> Table:
-    """Position latents of the conditions that figures show."""
-    return analysis.axes(results.shown())
+def _of_shown(table: Callable[[Results], Table]) -> Callable[[Results], Table]:
+    """A table of the conditions that figures show."""
+    return lambda results: table(results.shown())
 
 
-def shown_disentanglement(results: Results) -> Table:
-    """Disentanglement of the conditions that figures show."""
-    return analysis.disentanglement(results.shown())
-
-
-def shown_quality(results: Results) -> Table:
-    """Reconstructions and dreams of the conditions that figures show."""
-    return analysis.quality(results.shown())
-
-
-def shown_sharing(results: Results) -> Table:
-    """Shared latents of the conditions that figures show."""
-    return analysis.sharing(results.shown())
+shown_axes, shown_disentanglement = _of_shown(analysis.axes), _of_shown(analysis.disentanglement)
+shown_quality, shown_sharing = _of_shown(analysis.quality), _of_shown(analysis.sharing)

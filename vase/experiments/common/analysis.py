@@ -122,7 +122,7 @@ def quality(results: Results) -> Table:
         error = spread([row.get("reconstruction") for row in found], scale=1e3, digits=2)
         samples, floor = (spread([row.get(name) for row in found], digits=2) for name in ("samples", "samples_floor"))
         infers = all(run.infers_environments for run in results.of(condition.name))
-        known = f"{sum(row['environment'] == row['home'] for row in found)} of {len(found)}"
+        known = f"{sum(row.get('environment') == row['home'] for row in found)} of {len(found)}"
         known = known if infers and not switched_off(condition, "S") else NONE
         rows.append((label(condition.name), title(world), when, known, error, samples, floor))
     notes = (

@@ -84,8 +84,8 @@ MEASURES: tuple[tuple[str, Measure, float, int, str], ...] = (
     ("what was met / end of the run (%)", lambda r: share(final(r, "accuracy"), _UNMET_END(r)), 100, 1, ""),
     ("later: MNIST, end of the run (%)", _MET_END, 100, 1, ""),
     ("later: moving Fashion, end of the run (%)", last_probe(0, static=False), 100, 1, ""),
-    ("environments", lambda run: run.summary.get("environments"), 1, 1, ""),
-    ("false alarms", lambda run: run.summary.get("false_alarms"), 1, 1, ""),
+    ("environments", lambda run: run.summary["environments"] or None, 1, 1, ""),
+    ("false alarms", lambda run: run.summary["false_alarms"] if run.infers_environments else None, 1, 1, ""),
 )
 """(what, of a run, scale, digits, the bar it has to pass)."""
 
