@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -19,7 +18,8 @@ from vase.bench.contestants import Gemm, Learner, load_reference, own_bytes, tim
 from vase.bench.flops import executed, needed
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, Timings, interleave
-from vase.cli.bench import PARTS, arguments, main
+from vase.cli.bench import PARTS, add_arguments, run
+from vase.cli.parsing import Parser
 from vase.machine import HalfPrecision
 from vase.nn.conv_transpose import deconvolve
 from vase.nn.networks import Networks
@@ -30,9 +30,9 @@ reference = load_reference()
 
 
 def bench(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    arguments(parser)
-    return main(parser.parse_args(words))
+    parser = Parser()
+    add_arguments(parser)
+    return run(parser.parse_args(words))
 
 
 def images(world: str = "digits", steps: int = 1, seed: int = 0) -> list[torch.Tensor]:

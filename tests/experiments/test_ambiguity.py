@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from vase.cli.experiment import compare_findings, missing
+from vase.cli.experiment_jobs import compare_findings, missing
 from vase.experiments import Job, Result, Results, jobs_of
 from vase.experiments.ambiguity import (
     AMBIGUITY,

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from vase import cli
-from vase.cli.experiment import compare, missing
+from vase.cli.experiment_jobs import compare, missing
 from vase.config import preset as configuration
 from vase.experiments import EXPERIMENTS, Condition, Experiment, Result, Results, ablation, jobs_of, results_of
 from vase.experiments.analysis import change, detection, disentanglement, measure_of, quality, sharing

@@ -100,7 +100,7 @@ def test_seeds_and_values_as_people_write_them() -> None:
         (["--vary", "capacity.gamma=5,much", "--dry-run"], "capacity.gamma='much'"),
         (["--set", "network.hiden=8", "--dry-run"], "did you mean 'network.hidden'"),
         (["--vary", "network.channels=8,8;8, 8"], "two runs have this directory"),
-        (["--jobs", "0"], "jobs=0: must be a whole number of at least 1"),
+        (["--jobs", "0"], "--jobs 0: must be a whole number of at least 1"),
         (["--address", "somewhere:1"], "processes are of this machine"),
     ],
 )

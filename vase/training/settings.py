@@ -65,7 +65,7 @@ class RunSettings:
     canvas: int = option(32, "side of the images in pixels")
     sprite: int = option(20, "side of the sprites in pixels")
     batch_size: int = option(64, "images per batch")
-    probes: ProbeMode = option(
+    probes: ProbeMode = option(  # noqa: RUF009
         "periodic",
         "evaluation during training: 'online' trains the probes as in the paper's appendix, 'periodic' is cheaper, "
         "'none' switches them off",
