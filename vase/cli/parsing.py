@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of exiting, so that `main` reports all errors in the same form."""
-        raise UsageError(f"{message.rstrip('.')}; see {self.prog} --help")
+        raise UsageError(f"{message} (see {self.prog} --help)")
 
     def add_argument(self, *names: str, **details: Any) -> argparse.Action:
         """Add an argument; one that names a file or folder is completed by the shell."""
