@@ -31,23 +31,32 @@ import json, sys
 from vase.cli import main
 try:
     main(sys.argv[1:])
-except SystemExit:
+finally:
     print(json.dumps(sorted(sys.modules)))
 """
 
 
+def printed_and_imported(*words: str) -> tuple[list[str], list[str]]:
+    """The lines that a command prints in a process of its own, and the modules it imports."""
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True)
+    *lines, modules = done.stdout.splitlines()
+    return lines, json.loads(modules)
+
+
 @pytest.mark.parametrize("command", HELPS)
 def test_help_has_an_example_and_imports_nothing_heavy(command: str) -> None:
-    script = [sys.executable, "-c", PROBE, *command.split(), "--help"]
-    done = subprocess.run(script, capture_output=True, text=True, check=True)
-    *text, last = done.stdout.splitlines()
-    assert any(line.startswith("example: ") for line in text)
-    modules = json.loads(last)
+    lines, modules = printed_and_imported(*command.split(), "--help")
+    assert any(line.startswith("example: ") for line in lines)
     assert [name for name in HEAVY if name in modules] == []
     assert [name for name in modules if name.startswith("vase.") and name.count(".") > 1 and ".cli." not in name] == [
         "vase.training.settings"
     ]
     assert len(modules) < 200, f"{len(modules)} modules, of which Python needs about 60 to start"
+
+
+@pytest.mark.parametrize("words", [["config"], ["completion", "bash"], ["--version"], ["train", "--stps"]])
+def test_neither_do_commands_that_only_print(words: list[str]) -> None:
+    assert [name for name in HEAVY if name in printed_and_imported(*words)[1]] == []
 
 
 def test_the_list_of_commands_above_is_whole(capsys: pytest.CaptureFixture[str]) -> None:

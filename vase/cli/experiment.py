@@ -152,7 +152,7 @@ def _table(arguments: argparse.Namespace) -> None:
 
 def _figure(arguments: argparse.Namespace) -> None:
     """Draw figures from the finished runs."""
-    from vase.plots import save
+    from vase.plots.style import save
 
     experiment = _experiment(arguments)
     chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures

@@ -38,19 +38,19 @@ def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser, *names: str, without: Collection[str] = (), **defaults: Any) -> None:
-    """Add an option for each named field of RunSettings, or for all that are documented.
+    """Add an option for each named field of RunSettings, or for all of them.
 
     An option that is not given is None, unless the command has a default of its own.
     """
     hints = get_type_hints(RunSettings)
     for name in names or [name for name in _FIELDS if name not in without]:
-        metadata = dict(_FIELDS[name].metadata)
-        if not metadata:
-            continue
-        flag, text = metadata.pop("flag", f"--{name.replace('_', '-')}"), metadata.pop("help")
-        default = _default_text(name) if name not in defaults else f" (default: {defaults[name]})"
-        details = {**_kind(hints[name]), **metadata}
-        parser.add_argument(flag, dest=name, default=defaults.get(name), help=f"{text}{default}", **details)
+        details = {**_kind(hints[name]), **_FIELDS[name].metadata}
+        if details.get("action") == "append" and "flag" not in details:
+            continue  # learner_options are given with --set
+        flag = details.pop("flag", f"--{name.replace('_', '-')}")
+        default = f" (default: {defaults[name]})" if name in defaults else _default_text(name)
+        details["help"] += default
+        parser.add_argument(flag, dest=name, default=defaults.get(name), **details)
 
 
 def _kind(hint: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if starting and faces and "faces" in pictured(given.get("stream", "")):
         given.setdefault("faces", faces)
     given |= {name: whole_path(given[name]) for name in ("data", "faces", "frames") if given.get(name)}
-    return given | _assignments(given.pop("overrides", []))
+    return given | ({"overrides": _assignments(given["overrides"])} if "overrides" in given else {})
 
 
 def new_settings(given: dict[str, Any]) -> RunSettings:
@@ -95,9 +95,9 @@ def new_settings(given: dict[str, Any]) -> RunSettings:
     return RunSettings.of(values.pop("preset", "laptop"), **values)
 
 
-def _assignments(texts: list[str]) -> dict[str, dict[str, str]]:
-    """The values of --set: fields of the configuration, and with `learner.` before them options of --learner."""
-    found: dict[str, dict[str, str]] = {}
+def _assignments(texts: list[str]) -> dict[str, str]:
+    """The values of --set, by field of the configuration."""
+    found = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
@@ -105,6 +105,5 @@ def _assignments(texts: list[str]) -> dict[str, dict[str, str]]:
         if name in _FIELDS and name not in _CONFIGURATION:
             flag = f"--{name.replace('_', '-')}"
             raise ValueError(f"--set {text}: {name} is no field of the configuration; write {flag} {value}.")
-        own = name.startswith("learner.")
-        found.setdefault("learner_options" if own else "overrides", {})[name.removeprefix("learner.")] = value
+        found[name] = value
     return found

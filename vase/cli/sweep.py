@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train every combination that is missing, and print a table."""
-    from vase.sweeps import grid, run_many
-    from vase.sweeps.grid import read_seeds, read_vary, table
+    from vase.sweeps import run_many
+    from vase.sweeps.grid import grid, read_seeds, read_vary, table
     from vase.sweeps.many import failures
     from vase.sweeps.progress import sweep_watcher
 
