@@ -20,7 +20,7 @@ import torch
 from vase import VASE
 from vase.distributed import Crew, crew, together
 from vase.training import RunDirectory, RunSettings
-from vase.training.trainer import _plan
+from vase.training.prepare import check_workers
 
 PATIENCE = 240
 """Seconds after which a job counts as hanging; each takes a few."""
@@ -324,7 +324,7 @@ def test_what_the_first_worker_refuses_ends_all(tmp_path):
 
 
 @pytest.mark.parametrize(("images", "workers", "remedy"), [(7, 2, 8), (64, 3, 66), (6, 6, 12)])
-def test_a_batch_must_have_a_share_for_every_worker(tmp_path, images, workers, remedy):
+def test_a_batch_must_have_a_share_for_every_worker(images, workers, remedy):
     settings = RunSettings.of("smoke", stream="digits", batch_size=images)
     with pytest.raises(ValueError, match=rf"batch_size={images} for {workers} workers: .* --batch-size {remedy}, or"):
-        _plan(RunDirectory(tmp_path), settings, False, Crew(0, workers), print)
+        check_workers(settings, workers)

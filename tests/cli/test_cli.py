@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,15 +10,13 @@ import time
 import webbrowser
 from pathlib import Path
 
-import numpy as np
 import pytest
-from rich.console import Console
+from stop_at import StopAt
 
-from vase import Step, __version__
+from vase import __version__
 from vase.cli import main
 from vase.cli.demo import demo_directory, demo_settings, show
-from vase.training import Event, RunDirectory, RunSettings, make_plan, train
-from vase.training.progress import Display, Lines, TensorBoard
+from vase.training import RunDirectory, RunSettings, make_plan, train
 
 TINY = ["--preset", "smoke", "--batch-size", "4", "--device", "cpu", "--probes", "none"]
 
@@ -179,127 +175,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
         tmp_path / "straight",
         RunSettings.of("smoke", stream="digits*40", batch_size=4, device="cpu", probes="none"),
     )
-    for name in ("rows.jsonl", *(f"checkpoint/{p.name}" for p in (tmp_path / "straight/checkpoint").glob("weights-*"))):
+    for name in ("rows.jsonl", *(f"checkpoint/{p.name}" for p in (tmp_path / "straight/checkpoint").glob("learner-*"))):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
-
-
-# ------------------------------------------------------------------------------------------------------------ display
-
-
-def a_step(step: int, loss: float = 12.34) -> Event:
-    mask = np.array([True, True, False])
-    result = Step(
-        step=step,
-        environment=1,
-        switched=False,
-        is_new=False,
-        held=np.isnan(loss),
-        dropped=0,
-        loss=loss,
-        reconstruction=10.0,
-        deviance=5.0,
-        kl=2.5,
-        capacity=3.0,
-        dream_encoder=0.0,
-        dream_decoder=0.0,
-        classifier=0.1,
-        atypicality=np.zeros(3, np.float32),
-        mask=mask,
-        reasons=(),
-    )
-    return Event("step", step, 1000, "digits", 2, result=result)
-
-
-def a_switch(step: int, **values: object) -> Event:
-    row = {
-        "kind": "switch",
-        "step": step,
-        "world": "digits",
-        "from": 0,
-        "environment": 1,
-        "is_new": True,
-        "delay": 4,
-        "false_alarm": False,
-        "reasons": ["loss 95.2 is 3.13 times that of environment 0 (30.4), more than κ = 1.5"],
-    }
-    return Event("row", step, 1000, "digits", 2, row={**row, **values})
-
-
-SENTENCE = (
-    "step 504: new environment 1 (4 batches after the world changed to digits): "
-    "loss 95.2 is 3.13 times that of environment 0 (30.4), more than κ = 1.5"
-)
-
-
-def test_quiet_lines_are_one_per_500_steps_and_the_switches() -> None:
-    stream = io.StringIO()
-    lines = Lines(every=500, stream=stream)
-    lines(Event("start", 0, 1000))
-    for step in range(1, 1001):
-        lines(a_step(step, loss=float("nan") if step == 500 else 12.34))
-        if step == 504:
-            lines(a_switch(step))
-    first, switch, last = stream.getvalue().splitlines()
-    assert first.startswith(
-        "step 500/1,000 (digits): loss 12.3, reconstruction 10.0, KL 2.5 against C 3.0, "
-        "environment 1 (2 known), latents 2 active 1 masked, "
-    )
-    assert switch == SENTENCE
-    assert last.startswith("step 1,000/1,000")
-
-
-def test_returns_false_alarms_and_the_first_environment_in_words() -> None:
-    stream = io.StringIO()
-    lines = Lines(stream=stream)
-    lines(a_switch(1, **{"from": None}))
-    lines(a_switch(7, is_new=False, delay=1, reasons=[]))
-    lines(a_switch(9, false_alarm=True, delay=None, reasons=[]))
-    assert stream.getvalue().splitlines() == [
-        "step 7: back in environment 1 (1 batch after the world changed to digits)",
-        "step 9: new environment 1 (false alarm: the world is still digits)",
-    ]
-
-
-def test_live_display_prints_switches_above_the_bar() -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
-    with Display(console) as display:
-        display(Event("start", 0, 1000, "digits"))
-        display(a_step(503))
-        display(a_switch(504))
-        display(a_step(504))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert SENTENCE in text
-    assert "504/1000" in text
-    assert "KL 2.5 against C 3.0" in text
-    assert text.index(SENTENCE) < text.rindex("504/1000")
-
-
-def test_a_missing_tensorboard_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install tensorboard"):
-        TensorBoard("anywhere")
-
-
-def test_tensorboard_scalars_are_replaced_after_a_resume(tmp_path: Path) -> None:
-    """In a process of its own: importing TensorBoard warns, and warnings are errors here."""
-    script = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_cli import a_step
-from vase.training.progress import TensorBoard
-from vase.training import Event
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-for start, steps in ((0, (10, 20, 30)), (15, (20,))):
-    with TensorBoard("board") as board:
-        board(Event("start", start, 1000))
-        for step in steps:
-            board(a_step(step))
-        row = {{"kind": "probe", "world": "digits", "accuracy": 0.5}}
-        board(Event("row", steps[-1], 1000, row=row))
-seen = EventAccumulator("board").Reload()
-print([event.step for event in seen.Scalars("learner/kl")], len(seen.Tags()["scalars"]))
-"""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1:] == ["[10, 20] 14"], done.stderr
 
 
 # --------------------------------------------------------------------------------------------------------------- demo
@@ -310,12 +187,8 @@ def test_a_finished_demo_stays_and_an_unfinished_one_goes_on(tmp_path: Path) -> 
     base, said = tmp_path / "runs" / "demo", []
     assert demo_directory(base, settings, said.append) == (base, False)
 
-    def stop(event: Event) -> None:
-        if event.kind == "step" and event.step == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-
     with pytest.raises(KeyboardInterrupt):
-        train(base, settings, on_event=stop)
+        train(base, settings, callbacks=[StopAt(1)])
     assert demo_directory(base, settings, said.append) == (base, True)
     assert said == []
     train(base, settings, resume=True)

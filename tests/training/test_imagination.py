@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from stop_at import StopAt
 
-from vase import VASE, cli
+from vase import VASE, Step, cli
 from vase.config import preset as configuration
-from vase.distributed import Crew
-from vase.experiments import EXPERIMENTS, Condition, Experiment, Job, jobs_of, results_of
-from vase.experiments.imagination import figure4c, imagination_table
-from vase.training import Event, Interrupted, RunDirectory, RunSettings, make_plan, train
+from vase.experiments import Condition, Experiment, Job, export, jobs_of, load_experiment, results_of
+from vase.experiments.common.figures import pictures
+from vase.experiments.imagination.analysis import imagination_table
+from vase.experiments.imagination.figures import figure4c
+from vase.experiments.writer import exported_rows
+from vase.training import Interrupted, Run, RunDirectory, RunSettings, make_plan, train
 from vase.training import imagination as imagining
-from vase.training.imagination import Imagining, background, translation
-from vase.training.trainer import _plan
+from vase.training.imagination import Imagination, background, translation
+from vase.training.prepare import check_workers
 from vase.worlds import make_world
 
 SMALL = Experiment(
@@ -64,19 +66,18 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     folder = tmp_path_factory.mktemp("study")
     found = {j.condition.name: j for j in jobs_of(SMALL, "smoke", folder / "results", folder / "runs")}
     for job in found.values():
-        train(job.cell.path, job.settings)
-        job.keep()
+        train(job.path, job.settings)
+        export(job)
     return found
 
 
 def lines_of(job: Job, *without: str) -> list[bytes]:
-    lines = (job.cell.path / "rows.jsonl").read_bytes().splitlines()
+    lines = (job.path / "rows.jsonl").read_bytes().splitlines()
     return [line for line in lines if json.loads(line)["kind"] not in without]
 
 
-def files_of(path: Path, *without: str) -> dict[str, bytes]:
-    files = sorted((path / "checkpoint").glob("*.safetensors"))
-    return {file.name: file.read_bytes() for file in files if file.name.split("-")[0] not in without}
+def files_of(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted((path / "checkpoint").glob("*.safetensors"))}
 
 
 # ------------------------------------------------------------------------------------------------- what is in a run
@@ -85,10 +86,12 @@ def files_of(path: Path, *without: str) -> dict[str, bytes]:
 def test_without_imagination_nothing_changes(jobs: dict[str, Job]) -> None:
     plain, passive = jobs["plain"], jobs["passive"]
     assert lines_of(passive, "imagination") == lines_of(plain)
-    assert files_of(passive.cell.path, "imagination") == files_of(plain.cell.path)
-    assert len(files_of(passive.cell.path)) == len(files_of(plain.cell.path)) + 1
-    assert not (plain.cell.path / "pictures.npz").exists()
-    settings = json.loads((plain.cell.path / "config.json").read_text())["settings"]
+    states = {name: RunDirectory(jobs[name].path).load() for name in ("plain", "passive")}
+    assert states["passive"]["callbacks"].keys() - states["plain"]["callbacks"].keys() == {"Imagination"}
+    learners = [p.name for job in (plain, passive) for p in (job.path / "checkpoint").glob("learner-*")]
+    assert learners[0] == learners[1], "named after their content"
+    assert not (plain.path / "pictures.npz").exists()
+    settings = json.loads((plain.path / "config.json").read_text())["settings"]
     assert not {"imagination", "anticipation"} & settings.keys()
 
 
@@ -103,7 +106,7 @@ def test_an_explorer_does_not_touch_the_learner_until_its_images_join(jobs: dict
 
 def test_rows_of_both_conditions(jobs: dict[str, Job]) -> None:
     passive, imagined = (
-        [r for r in jobs[name].rows() if r["kind"] == "imagination"] for name in ("passive", "imagination")
+        [r for r in exported_rows(jobs[name]) if r["kind"] == "imagination"] for name in ("passive", "imagination")
     )
     for rows in (passive, imagined):
         assert [(row["step"], row["stage"], row["world"], row["unmet"]) for row in rows] == [
@@ -129,55 +132,68 @@ def test_imagination_alone_tells_the_way_to_its_targets(tmp_path: Path) -> None:
     }
 
 
-def stop_at(step: int) -> Callable[[Event], None]:
-    def watch(event: Event) -> None:
-        if event.kind == "step" and event.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    return watch
-
-
 def test_resume_is_exact_before_and_while_images_are_imagined(jobs: dict[str, Job], tmp_path: Path) -> None:
     job, path = jobs["imagination"], tmp_path / "run"
     with pytest.raises(Interrupted):
-        train(path, job.settings, on_event=stop_at(5))
+        train(path, job.settings, callbacks=[StopAt(5)])
     with pytest.raises(Interrupted):
-        train(path, resume=True, on_event=stop_at(13))
+        train(path, resume=True, callbacks=[StopAt(13)])
     train(path, resume=True)
-    assert (path / "rows.jsonl").read_bytes() == (job.cell.path / "rows.jsonl").read_bytes()
-    assert files_of(path) == files_of(job.cell.path)
-    assert any(name.startswith("imagination-") for name in files_of(path))
-    assert (path / "pictures.npz").read_bytes() == (job.cell.path / "pictures.npz").read_bytes()
+    assert (path / "rows.jsonl").read_bytes() == (job.path / "rows.jsonl").read_bytes()
+    assert files_of(path) == files_of(job.path)
+    assert RunDirectory(path).load()["callbacks"]["Imagination"]["explorer"]["steps"] == 24
+    assert (path / "pictures.npz").read_bytes() == (job.path / "pictures.npz").read_bytes()
 
 
 # ------------------------------------------------------------------------------------------------------------ pieces
 
 
+@dataclass
+class Beside:
+    """Imagination beside a new learner."""
+
+    callback: Imagination
+    run: Run
+
+    @classmethod
+    def of(cls, settings: RunSettings) -> Beside:
+        plan = make_plan(settings)
+        learner = VASE(plan.config, device="cpu")
+        callback = Imagination(plan, learner)
+        return cls(callback, Run(RunDirectory("nowhere"), plan, learner, [callback]))
+
+    def meet(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """(images of the stream, images that are learnt) of a step from 1."""
+        schedule = self.run.plan.schedule
+        schedule.step = step - 1
+        batch = next(schedule)
+        before = batch.images.copy()
+        met = self.callback.on_batch(self.run, batch).images
+        assert np.array_equal(before, batch.images)
+        return before, met
+
+
 @pytest.fixture
-def beside() -> Imagining:
-    """Beside a new learner, with a policy that moves everything far."""
-    plan = make_plan(SMALL.settings(SMALL.condition("imagination"), 0, "smoke"))
-    found = Imagining(plan, VASE(plan.config, device="cpu"))
-    assert found.explorer is not None
-    torch.nn.init.constant_(found.explorer.policy.output.bias, 1.0)
+def beside() -> Beside:
+    """With a policy that moves everything far."""
+    found = Beside.of(SMALL.settings(SMALL.condition("imagination"), 0, "smoke"))
+    assert found.callback.explorer is not None
+    torch.nn.init.constant_(found.callback.explorer.policy.output.bias, 1.0)
     return found
 
 
-def test_imagined_images_join_the_batches_of_the_named_world_from_the_first_on(beside: Imagining) -> None:
-    schedule, explorer = beside._plan.schedule, beside.explorer
+def test_imagined_images_join_the_batches_of_the_named_world_from_the_first_on(beside: Beside) -> None:
+    explorer = beside.callback.explorer
     assert explorer is not None
     for number, (step, more) in enumerate([(8, 0), (9, 8), (16, 8), (17, 0)], 1):
-        batch = schedule.batch(step - 1)
-        before = batch.images.copy()
-        met = beside.meet(batch, step)
-        assert (met.dtype, len(met)) == (np.uint8, len(batch.images) + more)
+        before, met = beside.meet(step)
+        assert (met.dtype, len(met)) == (np.uint8, len(before) + more)
         assert np.array_equal(met[: len(before)], before)
         assert not any(np.array_equal(a, b) for a in met[len(before) :] for b in before)
-        assert np.array_equal(before, batch.images)
         assert explorer.steps == number, "the policy learns from every batch"
 
 
-def test_imagined_images_have_the_background_of_their_world(beside: Imagining) -> None:
+def test_imagined_images_have_the_background_of_their_world(beside: Beside) -> None:
     seen = []
     act = imagining.Translation.apply
 
@@ -187,16 +203,17 @@ def test_imagined_images_have_the_background_of_their_world(beside: Imagining) -
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(imagining.Translation, "apply", spy)
-        beside.meet(beside._plan.schedule.batch(0), 1)
+        beside.meet(1)
         assert set(seen) == {1.0}
         seen.clear()
-        beside.meet(beside._plan.schedule.batch(12), 13)
+        beside.meet(13)
         assert set(seen) == {0.0}
 
 
-def test_the_classifier_learns_labels_of_the_digits_that_were_moved(beside: Imagining) -> None:
+def test_the_classifier_learns_labels_of_the_digits_that_were_moved(beside: Beside) -> None:
     (met, real), (met_test, real_test) = (
-        [suite.worlds["moving-digits:16"][i] for suite in beside._ahead[DIGITS, "moving-digits:16"]] for i in (0, 1)
+        [suite.worlds["moving-digits:16"][i] for suite in beside.callback.lookahead[DIGITS, "moving-digits:16"]]
+        for i in (0, 1)
     )
     batch, static = (world.sample(8, np.random.default_rng(3)) for world in (met, make_world(DIGITS)))
     assert batch.factors.keys() == {"label"}
@@ -213,27 +230,28 @@ def test_the_classifier_learns_labels_of_the_digits_that_were_moved(beside: Imag
 @pytest.mark.parametrize("mode", ["online", "periodic"])
 def test_both_classifiers_take_as_many_steps(mode: str) -> None:
     settings = dataclasses.replace(SMALL.settings(SMALL.condition("imagination"), 0, "smoke"), probes=mode)
-    plan = make_plan(settings)
-    found = Imagining(plan, VASE(plan.config, device="cpu"))
+    found = Beside.of(settings)
     for step in range(9, 17):
-        found.after_step(step)
+        found.run.plan.schedule.step = step
+        found.callback.on_step(found.run, Step(step))
+    (pair,) = found.callback.lookahead.values()
     taken = [
-        {int(value) for key, value in probe.state().items() if key.endswith(".step")}
-        for suite in found._suites()
+        {int(moments["step"]) for moments in probe.state_dict()["optimiser"].values()}
+        for suite in pair
         for probe in suite.probes.values()
     ]
     assert taken[0] == taken[1] != set()
 
 
-def test_latents_are_kept_if_none_can_be_moved_now(beside: Imagining, monkeypatch: pytest.MonkeyPatch) -> None:
-    explorer = beside.explorer
+def test_latents_are_kept_if_none_can_be_moved_now(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = beside.callback.explorer
     assert explorer is not None
     explorer.latents = [1, 3]
     for answer, expected in (([], [1, 3]), ([2], [2])):
         monkeypatch.setattr(imagining, "movable_latents", lambda *a, answer=answer, **k: np.array(answer, np.int64))
-        beside.meet(beside._plan.schedule.batch(13), 14)
+        beside.meet(14)
         assert explorer.latents.tolist() != [2], "not due before step 15"
-        beside.meet(beside._plan.schedule.batch(14), 15)
+        beside.meet(15)
         assert explorer.latents.tolist() == expected
 
 
@@ -295,10 +313,10 @@ def test_worlds_in_which_nothing_can_move_are_refused_and_leave_no_run(tmp_path:
     assert not (tmp_path / "run" / "config.json").exists()
 
 
-def test_several_workers_are_refused(tmp_path: Path) -> None:
+def test_several_workers_are_refused() -> None:
     settings = RunSettings.of("smoke", stream="digits*4", imagination="digits")
     with pytest.raises(ValueError, match=r"imagination='digits' with 2 workers: .* start it without torchrun"):
-        _plan(RunDirectory(tmp_path / "run"), settings, False, Crew(rank=0, size=2), lambda text: None)
+        check_workers(settings, 2)
 
 
 def test_the_command_line_takes_worlds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,7 +339,7 @@ def test_the_command_line_takes_worlds(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_conditions_differ_by_imagination_alone() -> None:
-    whole = EXPERIMENTS["imagination"]
+    whole = load_experiment("imagination")
     passive, imagined = (whole.settings(whole.condition(name), 2, "laptop") for name in ("passive", "imagination"))
     assert imagined.differences(passive) == ["imagination"]
     assert (passive.imagination, imagined.imagination) == ("", "mnist")
@@ -331,7 +349,7 @@ def test_conditions_differ_by_imagination_alone() -> None:
 
 
 def test_values_of_the_papers_table() -> None:
-    whole = EXPERIMENTS["imagination"]
+    whole = load_experiment("imagination")
     settings = whole.settings(whole.condition("imagination"), 0, "paper")
     assert settings.steps == 45_000
     config = configuration("paper", (1, 64, 64)).with_values(dict(settings.overrides))
@@ -384,7 +402,7 @@ def test_table_by_hand(tmp_path: Path) -> None:
     _write(folder, "imagination", 0, [0.5, 0.72], [0.6, 0.8], {**probes, "mnist": [0.89, 0.9, 0.95]})
     _write(folder, "imagination", 1, [0.9, 0.76], [0.6, 0.95], {**probes, "mnist": [0.93, 0.9, 0.95]})
     _write(folder, "imagination", 2, [0.9, 0.9], [0.9, 0.9], {**probes, "mnist": [0.93, 0.9, 0.95]})
-    table = imagination_table(results_of(EXPERIMENTS["imagination"], "laptop", tmp_path))
+    table = imagination_table(results_of(load_experiment("imagination"), "laptop", tmp_path))
     assert table.columns == ("", "passive", "imagination", "gain", "bar")
     rows = {str(row[0]): row[1:] for row in table.rows}
 
@@ -415,13 +433,13 @@ def test_results_of_a_small_study_give_table_and_figure(jobs: dict[str, Job]) ->
     folder = jobs["plain"].results
     results = results_of(SMALL, "smoke", folder)
     row = imagination_table(results).rows[0]
-    ahead = [r for r in jobs["imagination"].rows() if r["kind"] == "imagination"]
+    ahead = [r for r in exported_rows(jobs["imagination"]) if r["kind"] == "imagination"]
     assert row[2].values == (100 * ahead[-1]["accuracy"],)  # type: ignore[union-attr]
     assert not (folder / "imagination" / "smoke" / "plain-0.pictures.npz").exists()
-    pictures = results.first("imagination").pictures
-    assert len(pictures) == 5
-    assert all((p.dtype, p.shape) == (np.uint8, (8, 1, 32, 32)) for p in pictures.values())
-    assert set(results.first("passive").pictures) == {f"{DIGITS}: moving-{DIGITS}{x}" for x in ("", " reconstructed")}
+    images = pictures(results.first("imagination"))
+    assert len(images) == 5
+    assert all((p.dtype, p.shape) == (np.uint8, (8, 1, 32, 32)) for p in images.values())
+    assert set(pictures(results.first("passive"))) == {f"{DIGITS}: moving-{DIGITS}{x}" for x in ("", " reconstructed")}
     left, right, *panels = figure4c(results).get_axes()
     bold = next(line for line in left.lines if line.get_linewidth() == 2.2)
     assert bold.get_ydata() == pytest.approx([row["accuracy"] for row in ahead])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import signal
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from stop_at import StopAt
 
 from vase.cli import main
-from vase.training import Event, Interrupted, RunDirectory, RunSettings, make_plan, train
-from vase.training.sources import absolute, portrait, portraits, require_same_pictures
+from vase.training import Interrupted, RunDirectory, RunSettings, make_plan, train
+from vase.training.fingerprints import fingerprint, require_same_images, world_fingerprints
+from vase.training.sources import absolute
 from vase.worlds.sources import FACES_VARIABLE
 
 FACES = RunSettings.of("smoke", stream="faces*6", batch_size=4, checkpoint_every=4, device="cpu", probes="none")
@@ -36,11 +36,6 @@ def draw(folder: str, seed: int, count: int = 6) -> Path:
     for number in range(count):
         Image.fromarray(rng.integers(0, 256, (8, 8), np.uint8)).save(path / f"{number}.png")
     return path
-
-
-def stop_at_3(event: Event) -> None:
-    if event.kind == "step" and event.step == 3:
-        signal.raise_signal(signal.SIGINT)
 
 
 def contents(run: Path) -> dict[str, bytes]:
@@ -74,29 +69,29 @@ def test_what_names_no_folder_stays_as_it_is() -> None:
     assert absolute(settings) == settings
 
 
-# ---------------------------------------------------------------------------------------------------------- portraits
+# ------------------------------------------------------------------------------------------------------- fingerprints
 
 
-def test_a_portrait_by_hand() -> None:
-    assert portrait(np.array([3, 5])) == [2, 3, 5]
-    assert portrait(np.full((4, 1, 2, 2), 9, np.uint8)) == [4, 9, 9, 9, 9]
+def test_a_fingerprint_by_hand() -> None:
+    assert fingerprint(np.array([3, 5])) == [2, 3, 5]
+    assert fingerprint(np.full((4, 1, 2, 2), 9, np.uint8)) == [4, 9, 9, 9, 9]
     ramp = np.repeat(np.arange(64), 2)  # 32 parts of four: 0 0 1 1, 2 2 3 3, ...
-    assert portrait(ramp) == [128, *(2 * part + 0.5 for part in range(32))]
-    assert portrait(ramp[:, None, None] * np.ones((1, 2, 2))) == portrait(ramp)
+    assert fingerprint(ramp) == [128, *(2 * part + 0.5 for part in range(32))]
+    assert fingerprint(ramp[:, None, None] * np.ones((1, 2, 2))) == fingerprint(ramp)
 
 
 def test_a_mirrored_picture_is_another_one() -> None:
     image = np.arange(0, 256, 16, np.uint8).reshape(1, 4, 4)
-    assert abs(portrait(image)[1] - portrait(image[:, :, ::-1])[1]) > 1
+    assert abs(fingerprint(image)[1] - fingerprint(image[:, :, ::-1])[1]) > 1
 
 
-def test_only_folders_have_portraits() -> None:
+def test_only_folders_have_world_fingerprints() -> None:
     draw("a", 0)
     np.save(draw("rooms", 0) / "outdoors.npy", np.zeros((5, 32, 32, 3), np.uint8))
     settings = RunSettings(stream="folder:a,soft-faces,digits", faces="a")
-    assert list(found := portraits(make_plan(settings))) == ["folder:a", "soft-faces"]
+    assert list(found := world_fingerprints(make_plan(settings))) == ["folder:a", "soft-faces"]
     assert [parts[0] for parts in found["folder:a"]] == [5, 1], "images of both splits, no labels"
-    (rooms,) = portraits(make_plan(RunSettings(stream="outdoors", frames="rooms"))).values()
+    (rooms,) = world_fingerprints(make_plan(RunSettings(stream="outdoors", frames="rooms"))).values()
     assert rooms == [[4, 0, 0, 0, 0], [1, 0]]
 
 
@@ -110,7 +105,7 @@ def check(
     before: str, now: str, kept: dict[str, Any] | None, found: dict[str, Any], world: str = "faces", **settings: Any
 ) -> None:
     plan: Any = SimpleNamespace(sources={world: now}, settings=RunSettings(**settings))
-    require_same_pictures(Path("run"), plan, {world: before}, kept, found)
+    require_same_images(Path("run"), plan, {world: before}, kept, found)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +127,8 @@ def test_what_may_go_on(before: str, now: str, kept: Any, found: Any) -> None:
 @pytest.mark.parametrize(
     ("before", "now", "kept", "found", "words"),
     [
-        ("2 pictures in a", "2 pictures in b", {"faces": A}, {"faces": B}, "a for the .* be 2 pictures in b: bring"),
-        ("2 pictures in a", "2 pictures in a", {"faces": A}, {"faces": B}, "these are other pictures now: bring the"),
+        ("2 pictures in a", "2 pictures in b", {"faces": A}, {"faces": B}, "a for the .* be 2 pictures in b: restore"),
+        ("2 pictures in a", "2 pictures in a", {"faces": A}, {"faces": B}, "its images have changed: restore the"),
         ("2 pictures in a", "3 pictures in a", {"faces": A}, {"faces": [[3, 9, 9, 9]]}, "now it would be 3 pictures"),
         ("40 pictures in a", "41 pictures in a", {"faces": [[40] + 32 * [7]]}, {"faces": [[41] + 32 * [7]]}, "be 41"),
         ("2 pictures in a", "faces (ORL, cache)", {"faces": A}, {}, r"faces \(ORL, cache\)"),
@@ -150,14 +145,14 @@ def test_what_may_not(before: str, now: str, kept: Any, found: Any, words: str) 
 
 def test_the_environment_variable_is_named_only_where_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     change: Any = ("2 pictures in a", "faces (ORL, cache)", {"faces": A}, {})
-    with pytest.raises(ValueError, match="VASE_FACES is not set in the environment, give it back its first value"):
+    with pytest.raises(ValueError, match="VASE_FACES is not set in the environment, set it to its original value"):
         check(*change)
     monkeypatch.setenv(FACES_VARIABLE, "/b")
     with pytest.raises(ValueError, match="VASE_FACES is /b in the environment"):
         check(*change)
-    with pytest.raises(ValueError, match="bring the first ones back"):
+    with pytest.raises(ValueError, match="restore the original images"):
         check(*change, faces="a")
-    with pytest.raises(ValueError, match="bring the first ones back"):
+    with pytest.raises(ValueError, match="restore the original images"):
         check("2 pictures in faces", "2 pictures in faces", {}, {"folder:faces": A}, world="folder:faces")
 
 
@@ -169,7 +164,7 @@ def test_a_run_goes_on_with_its_own_faces_only(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv(FACES_VARIABLE, str(first))
     train(tmp_path / "straight", FACES)
     with pytest.raises(Interrupted):
-        train(run, FACES, on_event=stop_at_3)
+        train(run, FACES, callbacks=[StopAt(3)])
     saved = contents(run)
 
     monkeypatch.setenv(FACES_VARIABLE, str(second))
@@ -190,9 +185,9 @@ def test_pictures_that_change_in_their_place(tmp_path: Path) -> None:
     draw("mine/one", 0)
     draw("mine/two", 1)
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", settings, on_event=stop_at_3)
+        train(tmp_path / "run", settings, callbacks=[StopAt(3)])
     other, copy = draw("mine/two", 2), tmp_path / "copy"
-    with pytest.raises(ValueError, match="10 pictures in mine for the world 'folder:mine', and these are other pict"):
+    with pytest.raises(ValueError, match="10 pictures in mine for the world 'folder:mine', and its images have ch"):
         train(Path(shutil.copytree(tmp_path / "run", copy)), settings, resume=True)
     other.rename(tmp_path / "mine" / "zoo")
     draw("mine/two", 1)
@@ -207,7 +202,7 @@ def test_other_classes_are_told_before_probes_meet_them(tmp_path: Path) -> None:
     draw("a/two", 1)
     settings = replace(FACES, faces="a", probes="periodic")
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", settings, on_event=stop_at_3)
+        train(tmp_path / "run", settings, callbacks=[StopAt(3)])
     draw("a/three", 2)
     with pytest.raises(ValueError, match=r"started with faces \(10 pictures in a\).*now it would be faces \(15 pict"):
         train(tmp_path / "run", settings, resume=True)
@@ -225,7 +220,7 @@ def test_the_command_keeps_the_folder_that_the_environment_names(
     monkeypatch.setenv(FACES_VARIABLE, "b")
     assert main(["train", "--resume", "--out", "mine", "--quiet"]) == 0, "of the environment it needs nothing"
     assert main(["train", "--resume", "--out", "mine", "--faces", "b", "--quiet"]) == 2
-    assert f"was started with faces = '{first}': leave it out to go on" in capsys.readouterr().err
+    assert f"was started with faces = '{first}': leave it out to resume" in capsys.readouterr().err
     assert main(["train", *TINY, "--stream", "digits*2", "--out", "digits", "--quiet"]) == 0
     assert RunDirectory("digits").settings().faces is None
 
@@ -242,8 +237,8 @@ def test_so_does_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert f"faces = '{second}', but out/seed0 was started with faces = '{first}'" in capsys.readouterr().err
 
 
-def test_the_portrait_is_kept_with_the_state(tmp_path: Path) -> None:
+def test_the_fingerprint_is_kept_with_the_state(tmp_path: Path) -> None:
     draw("a", 0)
     train(tmp_path / "run", replace(FACES, faces="a"))
-    kept = json.loads((tmp_path / "run" / "checkpoint" / "state.json").read_text())["meta"]["run"]["pictures"]
+    kept = RunDirectory(tmp_path / "run").load()["callbacks"]["Fingerprints"]["worlds"]
     assert [parts[0] for parts in kept["faces"]] == [5, 1]

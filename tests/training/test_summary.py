@@ -1,123 +1,15 @@
-"""What a run found: switches against the truth, position latents, a world's measures, and the summary, by hand."""
+"""What a run found: the summary and its description, by hand."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from vase.metrics.worlds import measure_world
-from vase.training import RunSettings
-from vase.training.summary import describe, summary
-from vase.training.trainer import Tally, position_latents
-from vase.worlds import Batch
-
-
-def test_tally_by_hand() -> None:
-    """Worlds change after batches 100 and 200; the learner announces at 104, 150 and 203."""
-    tally = Tally()
-    assert tally.switch((100, 200), 104) == {"true_step": 100, "delay": 4, "false_alarm": False}
-    assert tally.switch((100, 200), 150) == {"true_step": None, "delay": None, "false_alarm": True}
-    assert tally.switch((100, 200), 203) == {"true_step": 200, "delay": 3, "false_alarm": False}
-
-
-def test_a_switch_that_was_slept_through_is_measured_from_the_last_one() -> None:
-    assert Tally().switch((100, 200), 206) == {"true_step": 200, "delay": 6, "false_alarm": False}
-
-
-def test_an_alarm_at_the_last_batch_of_a_world_does_not_hide_the_switch_after_it() -> None:
-    tally = Tally()
-    assert tally.switch((100,), 100) == {"true_step": None, "delay": None, "false_alarm": True}
-    assert tally.switch((100,), 101) == {"true_step": 100, "delay": 1, "false_alarm": False}
-
-
-class Shifted:
-    """A world whose images say where they are, and an encoder that reads it: z1 = −x, z2 = y, z0 is constant."""
-
-    name, image_shape = "shifted", (1, 2, 1)
-
-    def sample(self, n: int, rng: np.random.Generator) -> Batch:
-        x, y = rng.random((2, n))
-        images = np.stack([x, y], 1).reshape(n, 1, 2, 1)
-        return Batch(images, {"x": x, "y": y})  # type: ignore[arg-type]
-
-    def encode(self, images: np.ndarray) -> Any:
-        x, y = images.reshape(len(images), 2).T
-
-        class Code:
-            mean = np.stack([np.ones_like(x), -x, y + 0.01 * x], 1)
-
-        return Code()
-
-
-def test_position_latents_are_the_most_correlated_ones() -> None:
-    world = Shifted()
-    found = position_latents(world, world, np.random.default_rng(0))  # type: ignore[arg-type]
-    assert found["x"] == {"latent": 1, "correlation": -1.0}
-    assert found["y"]["latent"] == 2
-    assert found["y"]["correlation"] > 0.999
-
-
-class Pair:
-    """A world of two pixels, the first white in class 1, and a learner that knows it, as environment 1 best.
-
-    Latent 0 is the label; so is the mean of latent 1, which drowns in noise. Reconstructions are too bright by 0.1 in
-    environment 0 and by 0.2 in environment 1; dreams are black and white respectively.
-    """
-
-    def __init__(self, verdict: int | None) -> None:
-        self.verdict, self.asked = verdict, [0, 0, 0]
-
-    def sample(self, n: int, rng: np.random.Generator) -> Batch:
-        label = rng.permutation(n) % 2
-        images = np.zeros((n, 1, 1, 2), np.uint8)
-        images[:, 0, 0, 0] = 255 * label
-        return Batch(images, {"label": label})
-
-    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self.asked[0] = len(images)
-        label = (images[:, 0, 0, 0] / 255).astype(np.float32)
-        return np.stack([label, 0.001 * label], 1), np.tile(np.float32([0, 1]), (len(images), 1))
-
-    def infer_environment(self, images: np.ndarray) -> Any:
-        self.asked[1] = len(images)
-        return SimpleNamespace(environment=self.verdict, probabilities=np.array([0.3, 0.7]))
-
-    def reconstruct(self, images: np.ndarray, environment: int) -> np.ndarray:
-        return images.astype(np.float32) / 255 + [0.1, 0.2][environment]
-
-    def dream(self, n: int, environment: int, seed: int) -> np.ndarray:
-        self.asked[2] = n
-        return np.full((n, 1, 1, 2), environment, np.float32)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "error", "distance"),
-    [
-        # Half of the pictures have one white pixel: means ½ and 0, variance ¼. Dreams have no variance.
-        (0, 0.01, 0.25 + 0.25),
-        (1, 0.04, 0.25 + 1 + 0.25),
-        (None, 0.04, 0.25 + 1 + 0.25),  # a new world, pictured as the candidate
-    ],
-)
-def test_measures_of_a_world_by_hand(verdict: int | None, error: float, distance: float) -> None:
-    pair = Pair(verdict)
-    found = measure_world(pair, pair, np.random.default_rng(0))  # type: ignore[arg-type]
-    assert (found["environment"], found["candidate"]) == (verdict, 1)
-    assert found["reconstruction"] == pytest.approx(error, rel=1e-5)
-    assert found["samples"] == pytest.approx(distance, abs=0.03)  # of a random half
-    assert found["samples_floor"] < 0.003
-    assert found["information"]["label"] == pytest.approx([1, 0], abs=0.02)
-    assert found["mig"] == pytest.approx(1, abs=0.02)
-    assert found["sap"] == pytest.approx(1 - 0.5, abs=0.05)  # latent 1 is at chance
-    assert found["dci"]["informativeness"] == 1
-    assert found["factor_vae"] is None  # one factor
-    assert pair.asked == [2_000, 64, 1_000]
-    assert json.loads(json.dumps(found)) == found
+from vase.training import RunSettings, describe
+from vase.training.summary import summary
 
 
 def _stage(stage: int, step: int, world: str, environments: list[tuple[str, str]], **more: Any) -> dict[str, Any]:
@@ -230,7 +122,11 @@ def test_description_says_it_in_words(handmade: Path) -> None:
         "Environments: 3 found in a stream of 3 worlds, 1 false alarm",
         "step 104: new environment 1 (4 batches after the world changed to digits)",
         "step 260: back in environment 2 (false alarm: the world is still moving-digits)",
-        "shared by several environments: 0, 1, 2",
+        "Latents at the end of the run (4): shared by several environments: 0, 1, 2",
+        "  environment 0: 3 used (0, 1, 2), 3 recruited (0, 1, 2)",
+        "  environment 2: 3 used (0, 1, 2), 0 recruited",
+        "  position in moving-glyphs: x is latent 0",
+        "Latents at the end of each stage:",
         "x is latent 0 (correlation +0.90), y is latent 2 (correlation -0.80)",
         "digits = environment 1: uses 1, 3; masked 0, 2 (position: 0, 2)",
         "mean change: class -7.5 points, position +2.0e-02",

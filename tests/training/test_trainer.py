@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stop_at import StopAt
 
 from vase import VASE
-from vase.training import Event, Interrupted, RunDirectory, RunSettings, describe, train
-from vase.training import settings as settings_module
-from vase.training.directory import BEGINNING, RowWriter
+from vase.training import Interrupted, RunDirectory, RunSettings, describe, train
+from vase.training import plan as plan_module
+from vase.training.row_writer import START, RowWriter
 from vase.training.summary import summary
 from vase.worlds import DataUnavailable
 
@@ -55,7 +56,7 @@ def rows_of(path: Path) -> bytes:
 
 
 def weights_of(path: Path) -> dict[str, bytes]:
-    """Every file of the checkpoint: learner, optimiser, memory, probes; they are named after their content."""
+    """Every tensor file of the checkpoint, of learner and callbacks; they are named after their content."""
     return {file.name: file.read_bytes() for file in sorted((path / "checkpoint").glob("*.safetensors"))}
 
 
@@ -104,15 +105,9 @@ def test_rows(reference: Path) -> None:
     assert found["switch"][0]["step"] == 1
 
 
-def test_rows_do_not_depend_on_time_or_place_and_events_tell_it_all(reference: Path, tmp_path: Path) -> None:
-    events: list[Event] = []
-    train(tmp_path / "again", SETTINGS, on_event=events.append)
+def test_rows_do_not_depend_on_time_or_place(reference: Path, tmp_path: Path) -> None:
+    train(tmp_path / "again", SETTINGS)
     assert_same(tmp_path / "again", reference)
-    assert [e.step for e in events if e.kind == "step"] == list(range(1, 61))
-    assert [e.step for e in events if e.kind == "saved"] == [0, 7, 14, 21, 28, 35, 42, 49, 56, 60]
-    assert (events[0].kind, events[-1].kind) == ("saved", "end")
-    assert {e.total for e in events} == {60}
-    assert [e.world for e in events if e.kind == "step"][24] == "digits:12"
 
 
 def test_online_probes_and_no_probes(tmp_path: Path) -> None:
@@ -181,7 +176,7 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
 ) -> None:
     half = tmp_path / "half"
     with pytest.raises(Interrupted):
-        train(half, SETTINGS, on_event=stop_at(58))
+        train(half, SETTINGS, callbacks=[StopAt(58)])
     replace = os.replace
     crashes = 0
     for fatal in range(1, 30):
@@ -211,29 +206,17 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
     assert crashes >= 8
 
 
-def stop_at(step: int, number: signal.Signals = signal.SIGINT) -> Callable[[Event], None]:
-    """A watcher that presses Ctrl-C while a step is under way."""
-
-    def watch(event: Event) -> None:
-        if event.kind == "step" and event.step == step:
-            os.kill(os.getpid(), number)
-
-    return watch
-
-
 @pytest.mark.parametrize("moment", ["early", "while a batch is held", "after a switch"])
 def test_an_interrupt_saves_and_resume_is_exact(reference: Path, tmp_path: Path, moment: str) -> None:
     path, number = tmp_path / "run", signal.SIGTERM if moment == "early" else signal.SIGINT
     switch = next(row["step"] for row in kinds(reference)["switch"] if row["step"] > 1)
     step = {"early": 3, "while a batch is held": switch - 1, "after a switch": switch + 2}[moment]
     handler = signal.getsignal(number)
-    with pytest.raises(Interrupted, match=rf"step {step} of 60. Go on with: vase train --resume --out {path}"):
-        train(path, SETTINGS, on_event=stop_at(step, number))
+    with pytest.raises(Interrupted, match=rf"step {step} of 60. Resume with: vase train --resume --out {path}"):
+        train(path, SETTINGS, callbacks=[StopAt(step, number)])
     assert signal.getsignal(number) is handler
     assert VASE.load(path / "checkpoint").steps == step
-    first = []
-    train(path, resume=True, on_event=lambda event: first.append(event.step) if event.kind == "step" else None)
-    assert first[0] == step + 1
+    train(path, resume=True)
     assert_same(path, reference)
 
 
@@ -264,7 +247,7 @@ def test_rows_after_the_checkpoint_are_cut_off(copy: Path, reference: Path) -> N
 def test_wall_time_is_kept_apart_and_adds_up(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
-        train(path, SETTINGS, on_event=stop_at(10))
+        train(path, SETTINGS, callbacks=[StopAt(10)])
     train(path, resume=True)
     segments = json.loads((path / "timing.json").read_text())["segments"]
     assert [(s["from"], s["to"]) for s in segments] == [(0, 10), (10, 60)]
@@ -279,25 +262,24 @@ def test_stand_ins_stay_when_the_real_data_comes_back(tmp_path: Path, monkeypatc
 
     from vase.worlds import sources
 
-    load = sources.load
-    notes: list[str] = []
+    load, stop = sources.load, StopAt(2)
     with monkeypatch.context() as offline:
         offline.setattr(sources, "load", nothing)
         with pytest.raises(Interrupted):
             train(
                 tmp_path / "run",
                 short(stream="mnist*4", fallback=True, probes="none", data=str(tmp_path)),
-                on_event=lambda event: notes.append(event.text) or stop_at(2)(event),  # type: ignore[func-returns-value]
+                callbacks=[stop],
             )
-    assert any("digits" in note for note in notes)
+    assert any("digits" in note for note in stop.notes)
     assert json.loads((tmp_path / "run" / "config.json").read_text())["stages"] == [["digits", 4]]
     asked: list[str] = []
-    monkeypatch.setattr(settings_module, "make_world", lambda name, **v: asked.append(name) or make_world(name, **v))
+    monkeypatch.setattr(plan_module, "make_world", lambda name, **v: asked.append(name) or make_world(name, **v))
     train(tmp_path / "run", resume=True)
     assert asked == ["digits"]
 
 
-make_world = settings_module.make_world
+make_world = plan_module.make_world
 
 
 # ----------------------------------------------------------------------------------------------------------- refusals
@@ -366,9 +348,9 @@ def test_another_format_is_refused_with_a_sentence(copy: Path) -> None:
 def test_another_library_version_is_mentioned(copy: Path) -> None:
     versions = json.loads((copy / "config.json").read_text())["versions"]
     edit(copy / "config.json", versions={**versions, "torch": "1.0"})
-    notes: list[str] = []
-    train(copy, resume=True, on_event=lambda event: notes.append(event.text))
-    assert any(note.startswith("torch is ") and "was 1.0" in note for note in notes)
+    listener = StopAt(0)
+    train(copy, resume=True, callbacks=[listener])
+    assert any(note.startswith("torch is ") and "was 1.0" in note for note in listener.notes)
 
 
 def test_another_configuration_behind_a_preset_is_refused(copy: Path) -> None:
@@ -388,14 +370,14 @@ def test_a_damaged_config_is_refused(copy: Path, content: str) -> None:
 def test_damaged_or_missing_pieces_are_named(copy: Path) -> None:
     rows = rows_of(copy)
     (copy / "rows.jsonl").write_bytes(rows[:-10])
-    with pytest.raises(ValueError, match=r"rows.jsonl does not hold the \d+ bytes that its checkpoint counts on"):
+    with pytest.raises(ValueError, match=r"rows.jsonl does not start with the \d+ bytes that its checkpoint expects"):
         train(copy, resume=True)
     (copy / "rows.jsonl").write_bytes(rows.replace(b'"step":5', b'"step":6', 1))
     with pytest.raises(ValueError, match=r"it was cut or altered"):
         train(copy, resume=True)
     (copy / "rows.jsonl").write_bytes(rows)
-    weights = next((copy / "checkpoint").glob("weights-*"))
-    weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
+    tensors = next((copy / "checkpoint").glob("learner-*"))
+    tensors.write_bytes(tensors.read_bytes()[:-1] + b"\x00")
     with pytest.raises(ValueError, match="damaged"):
         train(copy, resume=True)
     shutil.rmtree(copy / "checkpoint")
@@ -420,7 +402,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 ) -> None:
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
-        train(path, SETTINGS, on_event=stop_at(20))
+        train(path, SETTINGS, callbacks=[StopAt(20)])
     fsync, calls = os.fsync, 0
 
     def full(handle: int) -> None:
@@ -467,7 +449,7 @@ def test_settings_of_a_preset_and_back() -> None:
 
 def test_row_writer_continues_where_the_checkpoint_was(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    writer = RowWriter(path, BEGINNING)
+    writer = RowWriter(path, START)
     writer.write({"a": 1})
     position = writer.sync()
     writer.write({"b": 2})
@@ -482,7 +464,7 @@ def test_row_writer_continues_where_the_checkpoint_was(tmp_path: Path) -> None:
 
 def test_summary_of_an_unfinished_run(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        train(tmp_path / "run", SETTINGS, on_event=stop_at(4))
+        train(tmp_path / "run", SETTINGS, callbacks=[StopAt(4)])
     found = summary(tmp_path / "run")
     assert found["complete"] is False
     assert "not finished" in describe(found)

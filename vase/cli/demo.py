@@ -101,8 +101,8 @@ def _train(path: Path, settings: RunSettings, resume: bool, quiet: bool) -> dict
     from vase.training import train
     from vase.training.progress import watcher
 
-    with watcher(quiet) as on_event:
-        return train(path, settings, resume=resume, on_event=on_event)
+    with watcher(quiet) as display:
+        return train(path, settings, resume=resume, callbacks=[display])
 
 
 def show(path: Path) -> bool:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from vase.cli.options import add_settings, add_shared
 from vase.cli.parsing import add_actions, add_command
+from vase.experiments.tables import FORMATS, render_all
 from vase.spelling import suggest
 
 if TYPE_CHECKING:
-    from vase.experiments import Experiment, Results
+    from vase.experiments.experiment import Experiment
 
 EXAMPLE = "vase experiment table ablation"
-FORMATS = ("text", "json", "csv", "markdown", "latex")
-"""Those of vase.experiments.tables, which is slow to import; a test compares the two."""
 _RUNS: Any = {"metavar": "DIR", "help": "folder for the runs (default: %(default)s)"}
-_PLACES = ("data", "faces", "frames", "device")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
     parser.add_argument("--runs", default="runs/experiments", **_RUNS)
-    add_settings(parser, *_PLACES)
+    add_settings(parser, "data", "faces", "frames", "device")
     add_shared(parser, "--seeds", "--jobs", "--backend", "--address", "--dry-run", "--quiet")
 
 
@@ -53,20 +51,19 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 def _action(actions: Any, name: str, run: Any, example: str = " ablation") -> argparse.ArgumentParser:
     parser = add_command(actions, name, run.__doc__, f"vase experiment {name}{example}", run)
     if example:
-        parser.add_argument("experiment", metavar="EXPERIMENT", help="a name from 'vase experiment list'")
+        parser.add_argument(
+            "experiment", metavar="EXPERIMENT", help="a name from 'vase experiment list', or package.module:EXPERIMENT"
+        )
     parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
     add_settings(parser, "preset", preset="laptop")
     return parser
 
 
-# -------------------------------------------------------------------------------------------------------------- actions
-
-
 def run(arguments: argparse.Namespace) -> None:
     """List the experiments with their tables, figures, conditions and finished runs."""
-    from vase.experiments import EXPERIMENTS, jobs_of
+    from vase.experiments import experiment_names, jobs_of, load_experiment
 
-    for experiment in EXPERIMENTS.values():
+    for experiment in map(load_experiment, experiment_names()):
         jobs = jobs_of(experiment, arguments.preset, arguments.results, "runs")
         done = sum(job.target.exists() for job in jobs)
         print(f"{experiment.name}: {experiment.title}")
@@ -78,18 +75,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Train the runs that have no result yet; the same command, repeated, continues."""
-    from vase.cli import experiment_jobs
-    from vase.experiments import jobs_of
+    from vase.experiments import jobs_of, load_experiment
+    from vase.experiments.runner import missing, place, run_jobs
     from vase.sweeps.grid import read_seeds
-    from vase.sweeps.many import failures
     from vase.sweeps.progress import sweep_watcher
+    from vase.sweeps.runner import failures
 
-    experiment = _experiment(arguments)
-    seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
+    experiment = load_experiment(arguments.experiment)
     where = arguments.preset, arguments.results, arguments.runs
-    place = experiment_jobs.place(experiment, {name: getattr(arguments, name) for name in _PLACES})
-    jobs = jobs_of(experiment, *where, only=arguments.only, seeds=seeds, **place)
-    todo = experiment_jobs.missing(jobs)
+    seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
+    jobs = jobs_of(experiment, *where, only=arguments.only, seeds=seeds, **place(experiment, vars(arguments)))
+    todo = missing(jobs)
     if arguments.dry_run:
         for job in jobs:
             print(f"{job.target}: {'to do' if job in todo else 'finished'}")
@@ -99,7 +95,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if todo:
         how = {"workers": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
         with sweep_watcher(arguments.quiet) as watch:
-            failed = failures(experiment_jobs.run_jobs(todo, on_progress=watch, **how), traces=arguments.traceback)
+            outcomes = run_jobs(todo, on_progress=watch, **how)
+        failed = failures(outcomes, traces=arguments.traceback)
     for line in failed:
         print(line, file=sys.stderr)
     if not failed:
@@ -114,78 +111,64 @@ def _next_commands(experiment: Experiment, arguments: argparse.Namespace) -> str
         for name, default in (("preset", "laptop"), ("results", "results"))
         if (value := getattr(arguments, name)) != default
     )
-    figures = f"; figures: vase experiment figure {experiment.name}{where}" if experiment.figures else ""
-    return f"Table: vase experiment table {experiment.name}{where}{figures}"
+    figures = f"; figures: vase experiment figure {experiment.command_name}{where}" if experiment.figures else ""
+    return f"Table: vase experiment table {experiment.command_name}{where}{figures}"
 
 
 def _check(arguments: argparse.Namespace) -> int:
     """Train finished runs again and compare every row with the result file."""
-    from vase.cli import experiment_jobs
-    from vase.experiments import jobs_of
+    from vase.experiments import Result, jobs_of, load_experiment
+    from vase.experiments.runner import check_jobs, place
     from vase.sweeps.progress import sweep_watcher
 
-    experiment = _experiment(arguments)
-    place = experiment_jobs.place(experiment, {name: getattr(arguments, name, None) for name in _PLACES})
+    experiment = load_experiment(arguments.experiment)
     where = arguments.preset, arguments.results, arguments.runs
-    every = {job.name: job for job in jobs_of(experiment, *where, **place)}
+    every = {job.name: job for job in jobs_of(experiment, *where, **place(experiment, vars(arguments)))}
     _require(arguments.names, every, f"{experiment.name} has no run")
     jobs = [every[name] for name in arguments.names]
     with sweep_watcher(arguments.quiet) as watch:
-        found = experiment_jobs.check_jobs(jobs, workers=arguments.jobs, on_progress=watch)
-    for job, text in zip(jobs, found, strict=True):
-        print(f"{job.name}: {text or f'the same {len(job.rows()):,} rows, to the last digit'}")
-    return 1 if any(found) else 0
+        differences = check_jobs(jobs, workers=arguments.jobs, on_progress=watch)
+    for job, difference in zip(jobs, differences, strict=True):
+        same = f"the same {len(Result(job.target).rows):,} rows, to the last digit"
+        print(f"{job.name}: {f'{difference} (the run is in {job.path})' if difference else same}")
+    return 1 if any(differences) else 0
 
 
 def _table(arguments: argparse.Namespace) -> None:
     """Print a table from the finished runs."""
-    from vase.experiments.tables import render_all
+    from vase.experiments import load_experiment
+    from vase.experiments.experiment import resolve
+    from vase.experiments.results import checked_results
 
-    experiment = _experiment(arguments)
+    experiment = load_experiment(arguments.experiment)
     names = arguments.tables or [next(iter(experiment.tables))]
     chosen = list(experiment.tables) if names == ["all"] else names
     _require(chosen, experiment.tables, f"{experiment.name} has no table")
-    results = _results(experiment, arguments)
-    tables = [experiment.tables[name](results) for name in chosen]
+    results = checked_results(experiment, arguments.preset, arguments.results)
+    tables = [resolve(experiment.tables[name])(results) for name in chosen]
     print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
 
 
 def _figure(arguments: argparse.Namespace) -> None:
     """Draw figures from the finished runs."""
+    from vase.experiments import load_experiment
+    from vase.experiments.experiment import resolve
+    from vase.experiments.results import checked_results
     from vase.plots.style import save
 
-    experiment = _experiment(arguments)
+    experiment = load_experiment(arguments.experiment)
     chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures
     if not experiment.figures:
         raise ValueError(f"{experiment.name} has no figures; its tables: {', '.join(experiment.tables)}.")
     _require(chosen, experiment.figures, f"{experiment.name} has no figure")
-    results = _results(experiment, arguments)
+    results = checked_results(experiment, arguments.preset, arguments.results)
     for name in chosen:
-        print(save(experiment.figures[name](results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
+        print(save(resolve(experiment.figures[name])(results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
 
 
-# -------------------------------------------------------------------------------------------------------------- helpers
-
-
-def _experiment(arguments: argparse.Namespace) -> Experiment:
-    from vase.experiments import EXPERIMENTS
-
-    _require([arguments.experiment], EXPERIMENTS, "no experiment", "there are")
-    return EXPERIMENTS[arguments.experiment]
-
-
-def _results(experiment: Experiment, arguments: argparse.Namespace) -> Results:
-    from vase.cli.experiment_jobs import require_current
-    from vase.experiments import results_of
-
-    results = results_of(experiment, arguments.preset, arguments.results)
-    require_current(results, arguments.preset)
-    return results
-
-
-def _require(chosen: Sequence[str], known: Collection[str], text: str, list_text: str = "it has") -> None:
+def _require(chosen: Sequence[str], known: Collection[str], text: str) -> None:
     for name in chosen:
         if name not in known:
             close = suggest(name, known)
             hint = f"; did you mean {close!r}?" if close else "."
-            raise ValueError(f"{text} {name!r}; {list_text} {', '.join(known) or 'none'}{hint}")
+            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}{hint}")

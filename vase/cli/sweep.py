@@ -30,15 +30,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Train every combination that is missing, and print a table."""
     from vase.sweeps import run_many
     from vase.sweeps.grid import grid, read_seeds, read_vary, table
-    from vase.sweeps.many import failures
     from vase.sweeps.progress import sweep_watcher
+    from vase.sweeps.runner import failures
 
     settings = new_settings(given_settings(arguments))
     cells = grid(Path(arguments.out), settings, read_seeds(arguments.seeds or "0"), read_vary(arguments.vary or []))
     if arguments.dry_run:
         words = {"new": "to do", "started": "to be continued", "done": "finished"}
         for cell in cells:
-            print(f"{cell.path}: {words[cell.state()]}")
+            print(f"{cell.path}: {words[cell.progress()]}")
         return 0
     with sweep_watcher(arguments.quiet) as watch:
         where = {"jobs": arguments.jobs, "backend": arguments.backend, "address": arguments.address}

@@ -39,19 +39,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _train(out: Path, settings: RunSettings, arguments: argparse.Namespace) -> dict[str, Any]:
     """Train with a progress display and, on request, TensorBoard; returns the summary."""
-    from vase.training import Event, train
-    from vase.training.progress import TensorBoard, Watcher, watcher
+    from vase.training import Callback, train
+    from vase.training.progress import TensorBoard, watcher
 
     with ExitStack() as stack:
-        watchers: list[Watcher] = [stack.enter_context(watcher(arguments.quiet))]
+        callbacks: list[Callback] = [stack.enter_context(watcher(arguments.quiet))]
         if arguments.tensorboard:
-            watchers.append(stack.enter_context(TensorBoard(out / "tensorboard")))
-
-        def on_event(event: Event) -> None:
-            for watch in watchers:
-                watch(event)
-
-        return train(out, settings, resume=arguments.resume, on_event=on_event)
+            callbacks.append(stack.enter_context(TensorBoard(out / "tensorboard")))
+        return train(out, settings, resume=arguments.resume, callbacks=callbacks)
 
 
 def _default_directory(given: dict[str, Any]) -> Path:

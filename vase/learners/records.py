@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -10,39 +11,42 @@ from jaxtyping import Bool, Float
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one call of `partial_fit` did. Losses are means over the batch and NaN when nothing was learnt."""
+    """What one call of `partial_fit` did. Losses are means over the batch, NaN when nothing was learnt.
+
+    A learner fills in what it knows; the defaults say "nothing".
+    """
 
     step: int
     """Batches seen so far, this one included."""
-    environment: int
+    environment: int = 0
     """The current environment after this batch."""
-    switched: bool
+    switched: bool = False
     """The environment changed with this batch (true for the very first batch too)."""
-    is_new: bool
+    is_new: bool = False
     """The environment was born with this batch."""
-    held: bool
+    held: bool = False
     """The batch was set aside: it fits no environment yet and will be learnt after the verdict."""
-    dropped: int
+    dropped: int = 0
     """Held batches given up because the stream went back before a verdict."""
-    loss: float
-    reconstruction: float
+    loss: float = math.nan
+    reconstruction: float = math.nan
     """−log p(x|z,s), the first term of Eq. 3."""
-    deviance: float
+    deviance: float = math.nan
     """The reconstruction error above its smallest possible value."""
-    kl: float
-    capacity: float
+    kl: float = math.nan
+    capacity: float = math.nan
     """C(t), the target of the KL."""
-    dream_encoder: float
+    dream_encoder: float = math.nan
     """Encoder proximity on dreams (Eq. 7), unweighted."""
-    dream_decoder: float
+    dream_decoder: float = math.nan
     """Decoder proximity on dreams (Eq. 7), unweighted."""
-    classifier: float
+    classifier: float = math.nan
     """L_env (App. A.1)."""
-    atypicality: Float[np.ndarray, "N"]
+    atypicality: Float[np.ndarray, "N"] = field(default_factory=lambda: np.zeros(0, np.float32))
     """α_n of this batch (Eq. 4)."""
-    mask: Bool[np.ndarray, "N"]
+    mask: Bool[np.ndarray, "N"] = field(default_factory=lambda: np.zeros(0, bool))
     """Active latents of the current environment (Eq. 5)."""
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     """Why the batch was held or the environment changed, in words."""
 
 

@@ -441,7 +441,14 @@ class VASE(TransformerMixin, BaseEstimator, Representation):
         folder = Path(folder)
         if not (folder / checkpoint.MANIFEST).exists() and (folder / "checkpoint" / checkpoint.MANIFEST).exists():
             folder = folder / "checkpoint"
-        return cls.from_state_dict(checkpoint.read(folder, checkpoint.LEARNER)["learner"], device=device)
+        state = checkpoint.read(folder, checkpoint.LEARNER)
+        name = state.get("run", {}).get("learner", "vase")
+        if name not in ("vase", f"{cls.__module__}:{cls.__qualname__}"):
+            raise checkpoint.CheckpointError(
+                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use RunDirectory({str(folder)!r})"
+                ".learner() with the directory of the run."
+            )
+        return cls.from_state_dict(state["learner"], device=device)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact continuation needs; workers must call it together."""

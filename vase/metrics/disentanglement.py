@@ -1,21 +1,20 @@
-"""How well a representation separates known factors, and how close dreams come to real images.
+"""Disentanglement: how well a representation separates known factors.
 
 Codes are means or samples of q(z|x), (B, N). Factors are what the images were made of: class labels (integers) or
 continuous values in [0, 1] (floats), which are cut into 10 equal bins of [0, 1] where a measure needs discrete values.
-A factor that does not vary (the place of objects that never move) is left out, and a code that does not vary carries no
-information. Everything is deterministic and runs in one thread. The conventions are those of disentanglement_lib
+A factor that does not vary (the position of objects that never move) is left out, and a code that does not vary carries
+no information. Everything is deterministic and runs in one thread. The conventions are those of disentanglement_lib
 (Locatello et al. 2019) unless a function says otherwise; an undefined number is None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 
 Factors = Mapping[str, np.ndarray]
@@ -25,12 +24,11 @@ Information = Mapping[str, np.ndarray | Sequence[float]]
 
 CODE_BINS = 20
 FACTOR_BINS = 10
-STILL = 1e-6
-"""Standard deviation up to which a code, and range up to which a factor, does not vary."""
+CONSTANT_TOL = 1e-6
+"""Standard deviation up to which a code, and range up to which a factor, is constant."""
 COLLAPSED = 0.05
 """Standard deviation, in units of the prior's, below which the FactorVAE score ignores a code (of means)."""
 TREES = 20
-COMPONENTS = 50
 
 
 @dataclass(frozen=True)
@@ -78,14 +76,15 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
         },
         "factor_vae": factor_vae_score(codes, factors, rng=np.random.default_rng(seed)),
     }
-    return _rounded(result)
+    return rounded(result)
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """Numbers with six significant digits, within dictionaries and lists too."""
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [rounded(item) for item in value]
     return value if value is None else float(f"{value:.6g}")
 
 
@@ -296,89 +295,6 @@ def factor_vae_score(
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
 
 
-# -------------------------------------------------------------------------------------------------- quality of pictures
-
-
-def frechet(a: Float[np.ndarray, "A D"], b: Float[np.ndarray, "M D"]) -> float:
-    """Fréchet distance of the Gaussians fitted to two sets: |m - m'|² + tr(C + C' - 2 (C^½ C' C^½)^½).
-
-    The trace of the last root is the sum of the singular values of C^½ C'^½: real, and exact for singular covariances.
-    """
-    a, b = _vectors(a), _vectors(b)
-    if a.shape[1] != b.shape[1]:
-        raise ValueError(
-            f"vectors of {a.shape[1]} and of {b.shape[1]} features: compute both with the same picture_features."
-        )
-    shift = a.mean(0) - b.mean(0)
-    first, second = (np.atleast_2d(np.cov(values, rowvar=False)) for values in (a, b))
-    overlap = np.linalg.svd(_root(first) @ _root(second), compute_uv=False).sum()
-    return max(0.0, float(shift @ shift + np.trace(first) + np.trace(second) - 2 * overlap))
-
-
-def picture_features(real: np.ndarray) -> Callable[[np.ndarray], Float[np.ndarray, "B D"]]:
-    """A function from images to their principal components, at most 50, as fitted to real images.
-
-    Images are bytes or floats in [0, 1], of any shape (B, ...). What lies outside these components, such as fine noise,
-    is not seen.
-    """
-    pixels = _flat(real)
-    pca = PCA(min(COMPONENTS, len(pixels) - 1, pixels.shape[1]), svd_solver="randomized", random_state=0).fit(pixels)
-
-    def features(images: np.ndarray) -> Float[np.ndarray, "B D"]:
-        flat = _flat(images)
-        if flat.shape[1] != pixels.shape[1]:
-            raise ValueError(
-                f"images of {flat.shape[1]} values, but the real ones have {pixels.shape[1]}: bring them to one shape."
-            )
-        return pca.transform(flat)
-
-    return features
-
-
-def sample_quality(real: np.ndarray, samples: np.ndarray) -> dict[str, float]:
-    """Fréchet distance from samples to real images in the space of `picture_features`, and its floor.
-
-    One half of the real images fits the features and is the reference of both numbers; the floor is the distance of
-    the other half, with as many images as there are samples (or of samples as there are images), because few images
-    look farther away than many. So perfect samples reach the floor, not 0. `images` is that number; compare only
-    distances from the same real images with the same number.
-    """
-    reference, rest = _halves(len(real), seed=0)
-    size = min(len(rest), len(samples))
-    features = picture_features(real[reference])
-    there = features(real[reference])
-    return {
-        "distance": frechet(there, features(samples[:size])),
-        "floor": frechet(there, features(real[rest[:size]])),
-        "images": size,
-    }
-
-
-def _root(covariance: Float[np.ndarray, "D D"]) -> Float[np.ndarray, "D D"]:
-    """Symmetric square root."""
-    values, vectors = np.linalg.eigh(covariance)
-    return (vectors * np.sqrt(values.clip(0))) @ vectors.T
-
-
-def _vectors(values: np.ndarray) -> Float[np.ndarray, "B D"]:
-    values = np.asarray(values, np.float64)
-    if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"features of shape {values.shape}: pass at least two finite vectors, one per row.")
-    return values
-
-
-def _flat(images: np.ndarray) -> Float[np.ndarray, "B P"]:
-    images = np.asarray(images)
-    if images.ndim < 2 or len(images) < 2:
-        raise ValueError(f"images of shape {images.shape}: pass at least two, as (B, ...).")
-    flat = images.reshape(len(images), -1).astype(np.float64) / (255 if images.dtype == np.uint8 else 1)
-    if not (flat.min() >= 0 and flat.max() <= 1):
-        raise ValueError(
-            f"image values from {flat.min():g} to {flat.max():g}: must lie in [0, 1]; divide by 255 or pass uint8."
-        )
-    return flat
-
-
 # ---------------------------------------------------------------------------------------------------------------- input
 
 
@@ -412,12 +328,12 @@ def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
     continuous = values.dtype.kind == "f"
     if continuous:
         values = values.astype(np.float64)
-        if not (values.min() >= -STILL and values.max() <= 1 + STILL):
+        if not (values.min() >= -CONSTANT_TOL and values.max() <= 1 + CONSTANT_TOL):
             raise ValueError(
                 f"factor {name!r} has values from {values.min():g} to {values.max():g}: "
                 "scale a continuous factor to [0, 1], or pass class labels as integers."
             )
-        if np.ptp(values) <= STILL:
+        if np.ptp(values) <= CONSTANT_TOL:
             return None
         # An edge belongs to the bin above it, however its value was rounded.
         bins = np.clip((values * FACTOR_BINS + 1e-5).astype(np.int64), 0, FACTOR_BINS - 1)
@@ -430,7 +346,7 @@ def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
 
 
 def _varies(code: Float[np.ndarray, " B"]) -> bool:
-    return bool(code.std() > STILL)
+    return bool(code.std() > CONSTANT_TOL)
 
 
 def _halves(count: int, seed: int) -> tuple[Int[np.ndarray, " H"], Int[np.ndarray, " H"]]:

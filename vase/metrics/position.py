@@ -1,30 +1,32 @@
-"""Where a representation keeps the position of objects."""
+"""Position latents: the one meaning of "x is latent 7", in text, tables and figures."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from vase.learners.vase import VASE
-from vase.worlds import World
+from vase.learners.protocol import Learner
+from vase.rows import AxisLatent, PositionLatents, Row
+from vase.worlds.world import World, position_varies
 
 POSITION_IMAGES = 1_000
 """Held-out images on which the position latents are looked for."""
+MIN_CORRELATION = 0.5
+"""Size of the correlation from which a latent is called the latent of x or of y."""
 
 
-def moves(environment: World) -> bool:
-    """Whether the objects of a world change place."""
-    factors = environment.sample(16, np.random.default_rng(0)).factors
-    return {"x", "y"} <= factors.keys() and any(np.ptp(factors[axis]) > 0 for axis in "xy")
+def moves(world: World) -> bool:
+    """Whether the objects of a world move."""
+    return position_varies(world.sample(16, np.random.default_rng(0)).factors)
 
 
-def position_latents(model: VASE, environment: World, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
+def position_latents(learner: Learner, world: World, rng: np.random.Generator) -> dict[str, AxisLatent]:
     """For x and for y, the latent whose mean is most correlated with it, in absolute value, on held-out images."""
-    batch = environment.sample(POSITION_IMAGES, rng)
-    mean = np.asarray(model.encode(batch.images).mean, np.float64)
+    batch = world.sample(POSITION_IMAGES, rng)
+    mean = np.asarray(learner.posterior(batch.images)[0], np.float64)
     centred = mean - mean.mean(0)
-    found = {}
+    found: dict[str, AxisLatent] = {}
     for axis in "xy":
         target = batch.factors[axis] - batch.factors[axis].mean()
         scale = np.linalg.norm(centred, axis=0) * np.linalg.norm(target)
@@ -32,3 +34,32 @@ def position_latents(model: VASE, environment: World, rng: np.random.Generator) 
         latent = int(np.abs(correlation).argmax())
         found[axis] = {"latent": latent, "correlation": round(float(correlation[latent]), 4)}
     return found
+
+
+def position_row(rows: Iterable[Row]) -> Row | None:
+    """The row with the last `position`: at the end of the run, or of the last stage of a world that moves."""
+    return next((row for row in reversed(list(rows)) if "position" in row), None)
+
+
+def axis_names(position: PositionLatents) -> dict[int, str]:
+    """Latent -> "x", "y" or "xy", for the axes that a latent follows."""
+    names: dict[int, str] = {}
+    for axis, found in _axes(position):
+        if abs(found["correlation"]) >= MIN_CORRELATION:
+            names[found["latent"]] = names.get(found["latent"], "") + axis
+    return names
+
+
+def position_sentence(position: PositionLatents) -> str:
+    """Which latent is x and which is y, with their correlations."""
+    names = axis_names(position)
+    return ", ".join(
+        f"{axis} is latent {found['latent']} (correlation {found['correlation']:+.2f})"
+        if axis in names.get(found["latent"], "")
+        else f"no latent is {axis} (best: {found['latent']}, correlation {found['correlation']:+.2f})"
+        for axis, found in _axes(position)
+    )
+
+
+def _axes(position: PositionLatents) -> tuple[tuple[str, AxisLatent], ...]:
+    return ("x", position["x"]), ("y", position["y"])

@@ -1,4 +1,4 @@
-"""Probes: how much of a world can be read from the representation, and how much of it is forgotten.
+"""Probes: how much of a world can be read from the representation.
 
 Appendix "Quantifying catastrophic forgetting": for each environment a classifier with two hidden layers of 256 ReLU
 units is trained on z ~ q(z|x) beside the learner, with Adam and without ever updating the learner. Section 4 does the
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal, Protocol
@@ -30,33 +30,24 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
+from vase.learners.protocol import Learner
 from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.rows import Row
+from vase.worlds.world import Batch, position_varies
 
 Kind = Literal["identity", "position"]
 Mode = Literal["online", "periodic"]
-Metric = Literal["accuracy", "mse", "pixels"]
-Row = dict[str, Any]
 
-_CENSUS = 2_000
-"""Images that are asked for the number of classes of a world."""
-_PROBE_OF_METRIC: dict[str, Kind] = {"accuracy": "identity", "mse": "position", "pixels": "position"}
+_LABEL_SAMPLE = 2_000
+"""Images from which the number of classes is taken if a world does not say it."""
 
 
-class _Batch(Protocol):
+class Source(Protocol):
+    """Where a probe's images come from: a `World`, or anything else that draws batches with factors."""
+
     @property
-    def images(self) -> np.ndarray: ...
-    @property
-    def factors(self) -> Mapping[str, np.ndarray]: ...
-
-
-class _World(Protocol):
-    @property
-    def image_shape(self) -> tuple[int, int, int]: ...
-    def sample(self, n: int, rng: np.random.Generator) -> Any: ...
-
-
-class _Encoder(Protocol):
-    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def image_shape(self) -> tuple[int, int, int]: ...  # noqa: D102
+    def sample(self, n: int, rng: np.random.Generator) -> Batch: ...  # noqa: D102
 
 
 # --------------------------------------------------------------------------------------------------------------- probe
@@ -211,7 +202,7 @@ class ProbeSuite:
     """
 
     def __init__(
-        self, worlds: Mapping[str, tuple[_World, _World]], settings: ProbeSettings | None = None, *, seed: int = 0
+        self, worlds: Mapping[str, tuple[Source, Source]], settings: ProbeSettings | None = None, *, seed: int = 0
     ):
         if not worlds:
             raise ValueError("no worlds to probe; give at least one name -> (train, test) pair")
@@ -222,7 +213,7 @@ class ProbeSuite:
         self._tests = {name: self._batch(name, "test", 0, self.settings.test_images) for name in self.worlds}
         self._noise: dict[str, Tensor] = {}
 
-    def after_step(self, model: _Encoder, step: int) -> list[Row]:
+    def after_step(self, model: Learner, step: int) -> list[Row]:
         """To be called after every training step with the number of batches seen; returns rows if a score is due."""
         settings = self.settings
         due = step % settings.every == 0
@@ -250,7 +241,7 @@ class ProbeSuite:
         for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
             probe.update(z[part], target[part])
 
-    def _scores(self, model: _Encoder, name: str, step: int) -> list[Row]:
+    def _scores(self, model: Learner, name: str, step: int) -> list[Row]:
         codes = self._encode(model, self._tests[name])
         if name not in self._noise:
             generator = torch.Generator().manual_seed(self._number(name, "noise"))
@@ -281,14 +272,14 @@ class ProbeSuite:
         entropy = [self.seed, list(self.worlds).index(name), purposes.index(purpose)]
         return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
 
-    def _batch(self, name: str, split: Literal["train", "test"], step: int, n: int) -> _Batch:
+    def _batch(self, name: str, split: Literal["train", "test"], step: int, n: int) -> Batch:
         world = self.worlds[name][0 if split == "train" else 1]
         return world.sample(n, np.random.default_rng([self._number(name, split), step]))
 
     def _kinds(self, name: str) -> list[Kind]:
         factors = self._tests[name].factors
         kinds: list[Kind] = ["identity"] if "label" in factors else []
-        if {"x", "y"} <= factors.keys() and any(np.ptp(factors[axis]) > 0 for axis in "xy"):
+        if position_varies(factors):
             kinds.append("position")
         return kinds
 
@@ -306,10 +297,10 @@ class ProbeSuite:
         told = [getattr(world, "n_classes", None) for world in self.worlds[name]]
         if all(told):
             return max(int(count) for count in told if count is not None)
-        seen = (self._tests[name], self._batch(name, "train", 0, _CENSUS))
+        seen = (self._tests[name], self._batch(name, "train", 0, _LABEL_SAMPLE))
         return 1 + max(int(batch.factors["label"].max()) for batch in seen)
 
-    def _encode(self, model: _Encoder, batch: _Batch, chunk: int = 512) -> _Codes:
+    def _encode(self, model: Learner, batch: Batch, chunk: int = 512) -> _Codes:
         parts = [model.posterior(batch.images[i : i + chunk]) for i in range(0, len(batch.images), chunk)]
         mean, std = (torch.from_numpy(np.concatenate(column).astype(np.float32)) for column in zip(*parts, strict=True))
         factors = batch.factors
@@ -346,106 +337,3 @@ class ProbeSuite:
 
     def _description(self) -> dict[str, Any]:
         return {"worlds": list(self.worlds), "settings": asdict(self.settings), "seed": self.seed}
-
-
-# ------------------------------------------------------------------------------------- forgetting, from saved rows only
-
-
-@dataclass(frozen=True)
-class PerWorld:
-    """A number for each world and their mean (nan without worlds)."""
-
-    worlds: dict[str, float]
-
-    @property
-    def mean(self) -> float:
-        """Average over the worlds."""
-        return float(np.mean(list(self.worlds.values()))) if self.worlds else math.nan
-
-
-def maximum(
-    rows: Iterable[Row],
-    stages: Sequence[tuple[str, int]] | None = None,
-    metric: Metric = "accuracy",
-    worlds: Iterable[str] | None = None,
-) -> PerWorld:
-    """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
-
-    With `stages`, (world, steps) in the order of the stream, only scores taken while the learner trained on that world
-    count, as in the appendix; without them, the whole run. `worlds` restricts the result.
-    """
-    series = _series(rows, metric, worlds)
-    best: dict[str, float] = {}
-    for world, points in series.items():
-        spans = [(0, math.inf)] if stages is None else _visits(stages).get(world, [])
-        values = [value for start, end in spans for step, value in points if start < step <= end]
-        if values:
-            best[world] = _best(values, metric)
-    return PerWorld(best)
-
-
-def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
-    """The last score of each world."""
-    return PerWorld({world: max(points)[1] for world, points in _series(rows, metric, worlds).items()})
-
-
-def forgetting(
-    rows: Iterable[Row],
-    stages: Sequence[tuple[str, int]],
-    metric: Metric = "accuracy",
-    worlds: Iterable[str] | None = None,
-) -> PerWorld:
-    """Change = (worst score afterwards) - (best score during): the appendix's measure, "Change" in the ablation table.
-
-    Negative changes of accuracy and positive changes of error are losses. `stages` gives (world, steps) in the order of
-    the stream; a score at the last step of a stage still belongs to it. A world visited several times has several
-    away-periods: each compares the best score of all visits so far with the worst score until the next visit, and the
-    world's change is the mean over its away-periods. Worlds without an afterwards (the last one) have no change.
-    """
-    changes: dict[str, float] = {}
-    visits = _visits(stages)
-    for world, points in _series(rows, metric, worlds).items():
-        spans = visits.get(world, [])
-        during: list[float] = []
-        periods: list[float] = []
-        for index, (start, end) in enumerate(spans):
-            back = spans[index + 1][0] if index + 1 < len(spans) else math.inf
-            during += [value for step, value in points if start < step <= end]
-            after = [value for step, value in points if end < step <= back]
-            if during and after:
-                periods.append(_worst(after, metric) - _best(during, metric))
-        if periods:
-            changes[world] = float(np.mean(periods))
-    return PerWorld(changes)
-
-
-def _series(rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None) -> dict[str, list[tuple[int, float]]]:
-    """world -> [(step, score)] of one metric."""
-    if metric not in _PROBE_OF_METRIC:
-        raise ValueError(f"metric is {metric!r}; probes report {', '.join(_PROBE_OF_METRIC)}")
-    wanted = None if worlds is None else set(worlds)
-    series: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        if row.get("kind") != "probe" or row["probe"] != _PROBE_OF_METRIC[metric] or metric not in row:
-            continue
-        if wanted is None or row["world"] in wanted:
-            series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
-    return series
-
-
-def _visits(stages: Sequence[tuple[str, int]]) -> dict[str, list[tuple[int, int]]]:
-    """world -> [(start, end)]: it was trained on at steps start < t <= end (steps count from 1)."""
-    visits: dict[str, list[tuple[int, int]]] = {}
-    start = 0
-    for world, steps in stages:
-        visits.setdefault(world, []).append((start, start + steps))
-        start += steps
-    return visits
-
-
-def _best(values: Sequence[float], metric: Metric) -> float:
-    return max(values) if metric == "accuracy" else min(values)
-
-
-def _worst(values: Sequence[float], metric: Metric) -> float:
-    return min(values) if metric == "accuracy" else max(values)

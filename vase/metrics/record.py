@@ -1,25 +1,30 @@
-"""What the figures know about a run: its stages, its rows, and which environment stood for which world."""
+"""The rows of a run beside the stream it saw: stages, switches, and which environment stood for which world."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int64
 
-Row = dict[str, Any]
+from vase.metrics.position import position_row
+from vase.rows import Row
+from vase.worlds.timeline import Span, Timeline
 
 
 @dataclass(frozen=True)
-class Span:
-    """Steps start < t <= end of something that has a name."""
+class Period:
+    """Steps start < t <= end that the learner spent in one environment."""
 
-    name: Any
+    environment: int
     start: int
     end: int
+
+    def overlap(self, visit: Span) -> int:
+        """Steps shared with a visit; not positive if there are none."""
+        return min(self.end, visit.end) - max(self.start, visit.start)
 
 
 @dataclass(frozen=True)
@@ -43,25 +48,33 @@ class Record:
         return max((int(row["step"]) for row in self.rows if "step" in row), default=0)
 
     @cached_property
+    def timeline(self) -> Timeline:
+        """The stages on the axis of steps."""
+        return Timeline.of(self.stages)
+
+    @property
     def worlds(self) -> tuple[str, ...]:
         """Names of the worlds, in order of their first visit."""
-        return tuple(dict.fromkeys(world for world, _ in self.stages))
+        return self.timeline.worlds
 
     @cached_property
     def visits(self) -> tuple[Span, ...]:
         """Stages that the run has reached, cut at its last step."""
-        spans, start = [], 0
-        for world, steps in self.stages:
-            if start < self.total:
-                spans.append(Span(world, start, min(start + steps, self.total)))
-            start += steps
-        return tuple(spans)
+        return self.timeline.until(self.total)
 
     @cached_property
     def true_switches(self) -> tuple[int, ...]:
-        """Steps after which the world really changed."""
-        pairs = zip(self.visits[:-1], self.visits[1:], strict=True)
-        return tuple(after.start for before, after in pairs if before.name != after.name)
+        """Steps after which the world really changed, as far as the run has come."""
+        return tuple(step for step in self.timeline.switches if step < self.total)
+
+    @cached_property
+    def position_row(self) -> Row | None:
+        """The row with the position latents as they were measured last, None if nothing moves."""
+        return position_row(self.rows)
+
+    def moment(self, step: int) -> str:
+        """A step in words: "at the end of the run" or "at step 200"."""
+        return "at the end of the run" if step >= self.timeline.total else f"at step {step:,}"
 
     @cached_property
     def switches(self) -> tuple[Row, ...]:
@@ -69,27 +82,26 @@ class Record:
         return tuple(row for row in self.of("switch") if int(row["step"]) > 1)
 
     @cached_property
-    def environments(self) -> tuple[Span, ...]:
+    def environments(self) -> tuple[Period, ...]:
         """Environments as inferred, from one announced switch to the next."""
         steps = self.of("step")
         current = int(steps[0]["environment"]) if steps else 0
-        spans, start = [], 0
+        periods, start = [], 0
         for row in self.switches:
-            spans.append(Span(current, start, int(row["step"])))
+            periods.append(Period(current, start, int(row["step"])))
             current, start = int(row["environment"]), int(row["step"])
-        spans.append(Span(current, start, self.total))
-        return tuple(span for span in spans if span.end > span.start)
+        periods.append(Period(current, start, self.total))
+        return tuple(period for period in periods if period.end > period.start)
 
     @cached_property
     def together(self) -> dict[tuple[int, str], int]:
         """(environment, world) -> steps for which the one stood for the other, if any."""
         shared: dict[tuple[int, str], int] = {}
-        for environment in self.environments:
+        for period in self.environments:
             for visit in self.visits:
-                overlap = min(environment.end, visit.end) - max(environment.start, visit.start)
-                if overlap > 0:
-                    pair = environment.name, visit.name
-                    shared[pair] = shared.get(pair, 0) + overlap
+                if period.overlap(visit) > 0:
+                    pair = period.environment, visit.name
+                    shared[pair] = shared.get(pair, 0) + period.overlap(visit)
         return shared
 
     @cached_property
@@ -109,8 +121,8 @@ class Record:
         }
 
     def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
-        """Steps and α of every latent at these steps."""
-        rows = [row for row in self.of("step") if row.get("atypicality") is not None]
+        """Steps and α of every latent at these steps; none for a learner that does not tell it."""
+        rows = [row for row in self.of("step") if any(a is not None for a in row.get("atypicality") or ())]
         steps = np.array([row["step"] for row in rows], np.int64)
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
         return steps, alpha if len(rows) else alpha.reshape(0, 0)

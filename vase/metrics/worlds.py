@@ -6,43 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from vase.learners.vase import VASE
-from vase.metrics.disentanglement import measure, sample_quality
-from vase.worlds import World
+from vase.learners.protocol import Decodes, Dreams, InfersEnvironments, Learner
+from vase.metrics.disentanglement import measure, rounded
+from vase.metrics.samples import sample_quality
+from vase.worlds.world import World
 
 MEASURE_IMAGES = 2_000
 """Held-out images of one measurement, and dreams that are compared with half of them."""
 
-JUDGED = 64
+INFERENCE_BATCH = 64
 """Images in the batch whose environment is asked for."""
 
 
-def measure_world(model: VASE, world: World, rng: np.random.Generator) -> dict[str, Any]:
+def measure_world(learner: Learner, world: World, rng: np.random.Generator) -> dict[str, Any]:
     """Disentanglement, reconstruction and dreams of a world, as the learner would take its images.
 
     Codes are sampled from q(z|x), as the probes' are: the mean of a latent that nobody uses can be exact to the last
-    digit and still say nothing through its noise. `environment` is the verdict on a batch (Eq. 6, Alg. 1), None if the
-    learner would take it for a new world; pictures are then made in the classifier's candidate.
+    digit and still say nothing through its noise. `environment` is the one inferred for a batch (Eq. 6, Alg. 1), None
+    if the learner would take it for a new world; images are then made in the classifier's candidate. What a learner
+    cannot do is left out, and `environment` is None.
     """
     batch = world.sample(MEASURE_IMAGES, rng)
-    mean, std = model.posterior(batch.images)
+    mean, std = learner.posterior(batch.images)
     codes = mean + std * rng.standard_normal(mean.shape).astype(mean.dtype)
-    inference = model.infer_environment(batch.images[:JUDGED])
-    candidate = int(inference.probabilities.argmax())
-    s = candidate if inference.environment is None else inference.environment
+    dream_seed, seed = int(rng.integers(2**31)), int(rng.integers(2**31))
+    found: dict[str, Any] = {"environment": None}
+    s = None
+    if isinstance(learner, InfersEnvironments):
+        inference = learner.infer_environment(batch.images[:INFERENCE_BATCH])
+        candidate = int(inference.probabilities.argmax())
+        found = {"environment": inference.environment, "candidate": candidate}
+        s = candidate if inference.environment is None else inference.environment
+    found |= measure(codes, batch.factors, seed=seed)
     real = np.asarray(batch.images, np.float32) / (255 if batch.images.dtype == np.uint8 else 1)
-    error = real - model.reconstruct(batch.images, environment=s)
-    dreams = model.dream(MEASURE_IMAGES // 2, environment=s, seed=int(rng.integers(2**31)))
-    quality = sample_quality(real, dreams)
-    return {
-        "environment": inference.environment,
-        "candidate": candidate,
-        **measure(codes, batch.factors, seed=int(rng.integers(2**31))),
-        "reconstruction": _digits(np.square(error).mean()),
-        "samples": _digits(quality["distance"]),
-        "samples_floor": _digits(quality["floor"]),
-    }
-
-
-def _digits(value: float) -> float:
-    return float(f"{value:.6g}")
+    if isinstance(learner, Decodes):
+        found["reconstruction"] = rounded(np.square(real - learner.reconstruct(batch.images, environment=s)).mean())
+    if isinstance(learner, Dreams):
+        quality = sample_quality(real, learner.dream(MEASURE_IMAGES // 2, environment=s, seed=dream_seed))
+        found |= {"samples": rounded(quality["distance"]), "samples_floor": rounded(quality["floor"])}
+    return found

@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from vase.metrics.probes import Metric, forgetting, maximum
-from vase.metrics.record import Record, Span, title
+from vase.metrics.forgetting import Metric, forgetting, maximum
+from vase.metrics.record import Period, Record, title
 from vase.plots.style import GREY, INK, LATENT_COLOURS, new_figure, styled, tint, world_colour
+from vase.worlds.timeline import Span
 
 _TICKS = (0, 0.1, 0.3, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _ROOMY = 6
@@ -60,10 +61,10 @@ def draw_stages(axis: Axes, record: Record, width: float) -> None:
     inch = width / max(1, record.total)
     for span in record.visits:
         _bar(axis, 1, span, world_colour(numbers[span.name]), (title(span.name),), inch)
-    for span in record.environments:
-        world = record.world_of.get(span.name)
+    for period in record.environments:
+        world, s = record.world_of.get(period.environment), period.environment
         colour = world_colour(numbers[world]) if world is not None else GREY
-        _bar(axis, 0, span, colour, (f"environment {span.name}", str(span.name)), inch)
+        _bar(axis, 0, period, colour, (f"environment {s}", str(s)), inch)
     axis.set_yticks([1, 0], ["stream", "inferred"])
     axis.set_ylim(-0.5, 1.5)
     axis.set_xlim(0, max(1, record.total))
@@ -71,7 +72,7 @@ def draw_stages(axis: Axes, record: Record, width: float) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _bar(axis: Axes, y: float, span: Span, colour: str, texts: tuple[str, ...], inch: float) -> None:
+def _bar(axis: Axes, y: float, span: Span | Period, colour: str, texts: tuple[str, ...], inch: float) -> None:
     """One bar with the first text that fits, on one line or, in smaller letters, on two."""
     length = span.end - span.start
     axis.barh(y, length, 0.86, left=span.start, color=tint(colour, 0.55), edgecolor="white", linewidth=1.2)
@@ -115,7 +116,7 @@ def draw_atypicality(axis: Axes, record: Record) -> None:
     axis.set_ylabel("α (nats, square-root scale)")
     steps, alpha = record.atypicality()
     if not len(steps):
-        _say(axis, "this run has no step rows")
+        _say(axis, "this run has no atypicality")
         return
     above = (alpha > record.threshold).mean(axis=0)
     lasting = above > (_LASTING if (above > _LASTING).any() else 0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
@@ -12,50 +10,33 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from vase.metrics.latents import State, shared_latents
 from vase.plots.style import EMPTY, GREY, INK, PALE, new_figure, styled, tint, world_colour
-
-if TYPE_CHECKING:
-    from vase.learners.vase import VASE
-
-
-class State(IntEnum):
-    """What an environment does with a latent."""
-
-    UNUSED = 0
-    """Nothing: spare, or active without effect."""
-    MASKED = 1
-    """Kept from this environment's decoder while another environment uses it (Eq. 1 and 5)."""
-    USED = 2
-    """Reconstructions depend on it (App. A.2)."""
-
-
-def latent_states(model: VASE) -> Int[np.ndarray, "K N"]:
-    """State of each latent in each environment."""
-    used = np.array([view.used for view in model.environments], bool).reshape(-1, model.n_latents)
-    active = np.array([view.mask for view in model.environments], bool).reshape(-1, model.n_latents)
-    elsewhere = used.sum(axis=0) - used > 0
-    states = np.where(~active & elsewhere, State.MASKED, State.UNUSED)
-    return np.where(used, State.USED, states)
 
 
 def latent_use(
-    model: VASE, labels: Mapping[int, str] | None = None, colours: Mapping[int, str] | None = None
+    states: Int[np.ndarray, "K N"],
+    labels: Mapping[int, str] | None = None,
+    colours: Mapping[int, str] | None = None,
+    moment: str = "",
 ) -> Figure:
-    """Environment x latent: used, masked or unused, with counts."""
-    environments = len(model.environments)
+    """Environment x latent: used, masked or unused, with counts; `moment` says when, for the title."""
+    environments, latents = states.shape
     with styled():
-        figure = new_figure(max(6.0, 2.6 + 0.31 * model.n_latents), 1.35 + 0.34 * max(1, environments))
-        axis = figure.subplots()
-        draw_latent_use(axis, model, labels or {}, colours)
+        figure = new_figure(max(6.0, 2.6 + 0.31 * latents), 1.35 + 0.34 * max(1, environments))
+        draw_latent_use(figure.subplots(), states, labels or {}, colours, moment)
         figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
     return figure
 
 
 def draw_latent_use(
-    axis: Axes, model: VASE, labels: Mapping[int, str], colours: Mapping[int, str] | None = None
+    axis: Axes,
+    states: Int[np.ndarray, "K N"],
+    labels: Mapping[int, str],
+    colours: Mapping[int, str] | None = None,
+    moment: str = "",
 ) -> None:
     """The map on given axes; colours as those of the environments elsewhere in a figure."""
-    states = latent_states(model)
     environments, latents = states.shape
     for s in range(environments):
         for n in range(latents):
@@ -72,9 +53,10 @@ def draw_latent_use(
     axis.tick_params(axis="x", labelsize=8 if latents <= 16 else 6.5)
     axis.spines[:].set_visible(False)
     axis.set_xlabel("latent")
-    shared = int(((states == State.USED).sum(axis=0) > 1).sum())
-    spare = int((~(states == State.USED).any(axis=0)).sum())
-    axis.set_title(f"Latent use: {shared} shared, {spare} of {latents} spare")
+    used_flags = states == State.USED
+    spare = int((~used_flags.any(axis=0)).sum())
+    when = f" {moment}" if moment else ""
+    axis.set_title(f"Latent use{when}: {len(shared_latents(used_flags))} shared, {spare} of {latents} spare")
 
 
 def _colour(environment: int, colours: Mapping[int, str] | None) -> str:
@@ -101,6 +83,6 @@ def state_legend() -> list[Patch]:
     """What the cells of the map mean."""
     return [
         Patch(facecolor=tint(GREY, 0.85), edgecolor=GREY, label="used"),
-        Patch(facecolor="white", edgecolor=INK, hatch="//////", label="masked (another environment's)"),
+        Patch(facecolor="white", edgecolor=INK, hatch="//////", label="masked (used by another environment)"),
         Patch(facecolor=EMPTY, edgecolor=PALE, label="not used"),
     ]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vase.plots.latents import State, latent_states, state_box, state_legend
+from vase.learners.protocol import Decodes, Dreams, InfersEnvironments, Learner
+from vase.metrics.latents import State, learner_states
+from vase.plots.latents import state_box, state_legend
 from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
-
-if TYPE_CHECKING:
-    from vase.learners.vase import VASE
 
 Images = Mapping[int, np.ndarray]
 """Environment -> images of it, (n, C, H, W)."""
@@ -25,6 +24,10 @@ _PER_LINE = 4
 _COLUMN = 2.8
 """Inches of one environment's strips."""
 _GAP = 1
+
+
+class DecodingLearner(Learner, Decodes, Protocol):
+    """A learner with a decoder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,7 @@ class Traversal:
 
 
 def traversals(
-    model: VASE,
+    learner: DecodingLearner,
     images_by_environment: Images,
     labels: Mapping[int, str] | None = None,
     *,
@@ -53,16 +56,17 @@ def traversals(
     span: float = 2.0,
     points: int = 9,
     colours: Mapping[int, str] | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Figure:
     """Each latent moved from -span to span, the others as encoded; one column of traversals per environment.
 
     Rows are latents that some environment uses, most shared and most effective first, and `spare` others; at most 16.
     """
     environments = _chosen(images_by_environment)
-    latents = order_latents(model, images_by_environment, spare)
+    latents = order_latents(learner, images_by_environment, spare)
     blocks = [
         traversal_of(
-            model,
+            learner,
             s,
             images_by_environment[s][:1],
             latents,
@@ -73,7 +77,7 @@ def traversals(
         )
         for s in environments
     ]
-    return traversal_page(blocks, span=span)
+    return traversal_page(blocks, span=span, names=names)
 
 
 def traversal_page(
@@ -103,10 +107,41 @@ def traversal_page(
     return figure
 
 
-def order_latents(model: VASE, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
+def traverse(
+    learner: DecodingLearner,
+    images: np.ndarray,
+    latents: Sequence[int],
+    *,
+    span: float = 2.0,
+    points: int = 9,
+    environment: int = 0,
+) -> Float[np.ndarray, "B L P C H W"]:
+    """Images decoded while one latent at a time moves from -span to span, the others as encoded."""
+    z = np.tile(np.asarray(learner.posterior(images)[0], np.float32)[:, None, None], (1, len(latents), points, 1))
+    for i, latent in enumerate(latents):
+        z[:, i, :, latent] = np.linspace(-span, span, points)
+    frames = np.asarray(learner.decode(z.reshape(-1, z.shape[-1]), environment=_place(learner, environment)))
+    return frames.reshape(*z.shape[:3], *frames.shape[1:])
+
+
+def reconstruct(learner: DecodingLearner, images: np.ndarray, environment: int) -> Float[np.ndarray, "B C H W"]:
+    """Reconstructions in an environment, if the learner has any."""
+    return np.asarray(learner.reconstruct(images, environment=_place(learner, environment)))
+
+
+def dream(learner: Dreams, n: int, environment: int) -> Float[np.ndarray, "n C H W"]:
+    """Dreams of an environment, if the learner has any; the same ones every time."""
+    return np.asarray(learner.dream(n, environment=_place(learner, environment), seed=0))
+
+
+def _place(learner: object, environment: int) -> int | None:
+    return environment if isinstance(learner, InfersEnvironments) else None
+
+
+def order_latents(learner: DecodingLearner, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
     """Used latents, shared ones first and then by what they change in the image, and a few unused ones."""
-    change = [_change(model, s, images) for s, images in images_by_environment.items()]
-    return rank_latents(latent_states(model), np.sum(change, axis=0), spare, most)
+    change = [_change(learner, s, images) for s, images in images_by_environment.items()]
+    return rank_latents(learner_states(learner), np.sum(change, axis=0), spare, most)
 
 
 def rank_latents(
@@ -119,14 +154,14 @@ def rank_latents(
     return order[: min(count + spare, most)]
 
 
-def _change(model: VASE, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
+def _change(learner: DecodingLearner, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
     """Mean change of a pixel between the two ends of each latent's traversal."""
-    frames = np.asarray(model.traverse(images[:4], points=2, environment=environment))
+    frames = traverse(learner, images[:4], range(learner.n_latents), points=2, environment=environment)
     return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
 
 
 def traversal_of(
-    model: VASE,
+    learner: DecodingLearner,
     environment: int,
     seed: np.ndarray,
     latents: Sequence[int],
@@ -138,15 +173,14 @@ def traversal_of(
 ) -> Traversal:
     """Traversals of one seed image, (1, C, H, W), by a learner."""
     chosen = list(latents)
-    frames = model.traverse(seed, latents=chosen, span=span, points=points, environment=environment)
     return Traversal(
         heading=heading,
         colour=colour or world_colour(environment),
         latents=tuple(chosen),
-        states=latent_states(model)[environment][chosen],
+        states=learner_states(learner)[environment][chosen],
         seed=np.asarray(seed)[0],
-        reconstruction=np.asarray(model.reconstruct(seed, environment=environment))[0],
-        frames=np.asarray(frames)[0],
+        reconstruction=reconstruct(learner, seed, environment)[0],
+        frames=traverse(learner, seed, chosen, span=span, points=points, environment=environment)[0],
     )
 
 
@@ -214,7 +248,7 @@ def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
 
 
 def reconstructions(
-    model: VASE,
+    learner: DecodingLearner,
     images_by_environment: Images,
     labels: Mapping[int, str] | None = None,
     *,
@@ -231,12 +265,10 @@ def reconstructions(
             axis.set_axis_off()
         for axis, environment in zip(grid.flat, environments, strict=False):
             images = images_by_environment[environment][:n]
-            rows = {
-                "image": images,
-                "reconstruction": model.reconstruct(images, environment=environment),
-                "dream": model.dream(len(images), environment=environment, seed=0),
-            }
-            draw_rows(axis, {name: np.asarray(row) for name, row in rows.items()})
+            rows = {"image": images, "reconstruction": reconstruct(learner, images, environment)}
+            if isinstance(learner, Dreams):
+                rows["dream"] = dream(learner, len(images), environment)
+            draw_rows(axis, rows)
             axis.set_title(_heading(environment, labels))
     return figure
 
@@ -255,23 +287,6 @@ def draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
     axis.tick_params(length=0)
     axis.set_xticks([])
     axis.set_yticks([i * pitch + height / 2 for i in range(len(strips))], list(rows))
-
-
-def position_latents(model: VASE, images: np.ndarray, environment: int, points: int = 5) -> tuple[int, int]:
-    """The two latents that move the object farthest, by the centre of what is drawn; the more sideways one first.
-
-    The axes need not be horizontal and vertical: any two directions span the plane.
-    """
-    frames = rgb(np.asarray(model.traverse(images[:8], points=points, environment=environment))).mean(axis=-1)
-    background = np.median(frames, axis=(-2, -1), keepdims=True)
-    weight = np.abs(frames - background) + 1e-9
-    rows, columns = np.arange(frames.shape[-2])[:, None], np.arange(frames.shape[-1])
-    mass = weight.sum(axis=(-2, -1))
-    x, y = ((weight * place).sum(axis=(-2, -1)) / mass for place in (columns, rows))
-    sideways, vertical = (np.abs((place[:, :, -1] - place[:, :, 0]).mean(axis=0)) for place in (x, y))
-    a, b = np.argsort(-np.hypot(sideways, vertical), kind="stable")[:2]
-    first, second = sorted((int(a), int(b)), key=lambda n: vertical[n] - sideways[n])
-    return first, second
 
 
 def _heading(environment: int, labels: Mapping[int, str] | None) -> str:

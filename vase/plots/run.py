@@ -5,59 +5,49 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vase.learners.vase import VASE
+from vase.learners.protocol import Decodes, Learner
+from vase.metrics.latents import learner_states
+from vase.metrics.record import Record
+from vase.plots.figure_data import SHOWN, FigureData, make_figure_data
+from vase.plots.write import write_figures
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, make_plan
-from vase.training.settings import RunSettings
-
-if TYPE_CHECKING:
-    from vase.plots import Record
-    from vase.plots.album import Album
 
 IMAGES = 64
-"""Held-out images per environment that the pictures are drawn from."""
+"""Held-out images per environment that traversals and reconstructions are drawn from."""
 
 
 def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:
     """Draw every figure of a run, finished or not, into its folder figures/; returns the files."""
-    from vase.plots import write_figures  # here, because it takes matplotlib half a second to wake up
-
     directory = RunDirectory(run_dir)
-    model, plan, record = open_run(directory, data)
-    images = {
-        environment: _held_out(plan, world, environment, IMAGES) for environment, world in record.world_of.items()
-    }
-    return write_figures(directory.figures_path, model, record, images)
+    learner, plan, record = open_run(directory, data)
+    images = {s: _held_out(plan, world, s, IMAGES) for s, world in record.world_of.items()}
+    return write_figures(directory.figures_path, learner, record, images)
 
 
-def album_of(directory: RunDirectory, data: str | None = None) -> Album:
-    """The pictures that an experiment keeps of a run, finished or not."""
-    from vase.plots.album import SHOWN, make_album  # here for the same reason
-
-    model, plan, record = open_run(directory, data)
-    places = {world: s for world, s in record.environment_of.items() if s < len(model.environments)}
+def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureData | None:
+    """The images that an experiment exports of a run, finished or not; None if its learner has no decoder."""
+    learner, plan, record = open_run(directory, data)
+    if not isinstance(learner, Decodes):
+        return None
+    places = {world: s for world, s in record.environment_of.items() if s < len(learner_states(learner))}
     if not places:
         raise ValueError(
             f"{directory.path} has learnt nothing yet: go on with: vase train --resume --out {directory.path}"
         )
     images = {world: _held_out(plan, world, number, SHOWN) for number, world in enumerate(places)}
-    return make_album(model, images, places)
+    return make_figure_data(learner, images, places)
 
 
-def open_run(directory: RunDirectory, data: str | None = None) -> tuple[VASE, Plan, Record]:
+def open_run(directory: RunDirectory, data: str | None = None) -> tuple[Learner, Plan, Record]:
     """The learner, the data behind the run, and its rows."""
-    from vase.plots import Record
-
-    config = directory.read_config()
-    settings = RunSettings.from_dict(config["settings"])
-    stages = [(str(world), int(steps)) for world, steps in config["stages"]]
-    plan = make_plan(settings if data is None else replace(settings, data=data), stages)
-    model = VASE.load(directory.checkpoint_path, device=settings.device)
-    return model, plan, Record(tuple(stages), tuple(directory.rows()), threshold=plan.config.mask.threshold)
+    settings, timeline = directory.settings(), directory.timeline()
+    plan = make_plan(settings if data is None else replace(settings, data=data), timeline)
+    record = Record(timeline.stages, tuple(directory.rows()), threshold=plan.config.mask.threshold)
+    return directory.learner(), plan, record
 
 
 def _held_out(plan: Plan, world: str, number: int, count: int) -> np.ndarray:

@@ -1,6 +1,16 @@
-"""Many runs side by side: every seed with every combination of varied values."""
+"""Sweeps: many runs in parallel, every seed with every combination of varied values."""
 
-from vase.sweeps.grid import grid
-from vase.sweeps.many import Cell, Outcome, Status, Stopped, run_many
+from typing import TYPE_CHECKING
 
-__all__ = ["Cell", "Outcome", "Status", "Stopped", "grid", "run_many"]
+from vase.lazy import attach
+
+if TYPE_CHECKING:
+    from vase.sweeps.runner import Cell as Cell
+    from vase.sweeps.runner import Outcome as Outcome
+    from vase.sweeps.runner import Status as Status
+    from vase.sweeps.runner import Stopped as Stopped
+    from vase.sweeps.runner import run_many as run_many
+
+__getattr__, __dir__, __all__ = attach(
+    __name__, dict.fromkeys(("Cell", "Outcome", "Status", "Stopped", "run_many"), "runner")
+)

@@ -1,4 +1,4 @@
-"""Where many runs compute: processes of this machine, a Ray cluster, a Dask cluster. joblib speaks to all three."""
+"""Backends of a sweep, all through joblib: processes of this machine, a Ray cluster, a Dask cluster."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from joblib import parallel_config
 
 Backend = Literal["processes", "ray", "dask"]
 BACKENDS: tuple[Backend, ...] = ("processes", "ray", "dask")
-LEAST = 2
-"""Workers that every backend has: joblib runs a single one inside the calling process."""
+MIN_WORKERS = 2
+"""Workers of every backend, at least: joblib would run a single one inside the calling process."""
 
 
 @contextmanager
 def engine(backend: Backend, jobs: int, address: str | None = None) -> Iterator[None]:
-    """Send every `joblib.Parallel` inside to a backend, one thread per task.
+    """Run every `joblib.Parallel` inside the block on a backend, one thread per task.
 
     Args:
         backend: "processes" of this machine, or a "ray" or "dask" cluster.
@@ -35,11 +35,11 @@ def engine(backend: Backend, jobs: int, address: str | None = None) -> Iterator[
 
 
 def check(backend: str, address: str | None = None) -> None:
-    """Refuse a backend that does not exist, is not installed, or has no use for an address."""
+    """Refuse a backend that does not exist, is not installed, or takes no address."""
     if backend not in BACKENDS:
         raise ValueError(f"backend={backend!r}: must be one of {', '.join(BACKENDS)}.")
     if backend == "processes" and address is not None:
-        raise ValueError(f"address={address!r}: processes are of this machine; leave it out, or use ray or dask.")
+        raise ValueError(f"address={address!r}: processes run on this machine; leave it out, or use ray or dask.")
     for module in {"ray": ("ray",), "dask": ("dask", "distributed")}.get(backend, ()):
         try:
             importlib.import_module(module)
@@ -52,21 +52,21 @@ def check(backend: str, address: str | None = None) -> None:
 @contextmanager
 def _processes(jobs: int, address: str | None) -> Iterator[None]:
     with warnings.catch_warnings():
-        # A worker that has grown is replaced between two runs, which is what is wanted.
+        # Workers whose memory has grown are replaced between two runs; that is intended.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
-        with parallel_config("loky", n_jobs=max(LEAST, jobs), inner_max_num_threads=1):
+        with parallel_config("loky", n_jobs=max(MIN_WORKERS, jobs), inner_max_num_threads=1):
             yield
 
 
 @contextmanager
 def _ray(jobs: int, address: str | None) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_worker_niceness", "0")  # a cluster started here computes; Ray's workers else give way
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # what Ray does by default one day; else it warns
+    os.environ.setdefault("RAY_worker_niceness", "0")  # by default, Ray's workers run at low priority
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's future default; avoids a warning
     ray: Any = importlib.import_module("ray")
     mine = not ray.is_initialized()
     if mine:
-        here: dict[str, Any] = {"num_cpus": max(LEAST, jobs), "include_dashboard": False}
+        here: dict[str, Any] = {"num_cpus": max(MIN_WORKERS, jobs), "include_dashboard": False}
         known = address or os.environ.get("RAY_ADDRESS")
         try:
             _reach(known)
@@ -85,14 +85,14 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < jobs:
             raise ValueError(f"jobs={jobs}: the Ray cluster has {cpus} CPUs; ask for fewer, or add machines.")
-        if cpus < LEAST:
+        if cpus < MIN_WORKERS:
             raise ValueError(
-                f"jobs={jobs}: the Ray cluster has {cpus} CPU, but needs {LEAST} even for one job, which joblib would "
-                "else run inside the driver; add a CPU, or use the backend processes."
+                f"jobs={jobs}: the Ray cluster has {cpus} CPU, but needs {MIN_WORKERS} even for one job, which joblib "
+                "would otherwise run inside the driver; add a CPU, or use the backend processes."
             )
         importlib.import_module("ray.util.joblib").register_ray()
         each = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
-        with parallel_config("ray", n_jobs=max(LEAST, jobs), ray_remote_args=each):
+        with parallel_config("ray", n_jobs=max(MIN_WORKERS, jobs), ray_remote_args=each):
             yield
     finally:
         if mine:
@@ -100,7 +100,7 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
 
 
 def _reach(address: str | None) -> None:
-    """Knock at HOST:PORT, because Ray itself waits for minutes where nobody answers."""
+    """Fail fast if HOST:PORT does not answer; Ray itself would wait for minutes."""
     if address and (match := re.fullmatch(r"([^/:]+):(\d+)", address)):
         socket.create_connection((match[1], int(match[2])), timeout=10).close()
 
@@ -111,7 +111,7 @@ def _dask(jobs: int, address: str | None) -> Iterator[None]:
     cluster: Any = address
     if address is None:
         cluster = distributed.LocalCluster(
-            n_workers=max(LEAST, jobs),
+            n_workers=max(MIN_WORKERS, jobs),
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
@@ -126,8 +126,8 @@ def _dask(jobs: int, address: str | None) -> Iterator[None]:
                 "worker, or leave out the address to start one on this machine."
             ) from error
         if address is None:
-            client.run(os.setsid)  # Ctrl-C is for the driver, which tells the workers to stop
-        with client, parallel_config("dask", n_jobs=max(LEAST, jobs), client=client):
+            client.run(os.setsid)  # Ctrl-C reaches the driver alone, which stops the workers
+        with client, parallel_config("dask", n_jobs=max(MIN_WORKERS, jobs), client=client):
             yield
     finally:
         if address is None:

@@ -1,4 +1,4 @@
-"""The runs of a sweep: every seed with every combination of varied values; and their results side by side."""
+"""The grid of a sweep: every seed with every combination of varied values; and a table of the outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from vase.config import preset
-from vase.sweeps.many import Cell, Outcome
+from vase.sweeps.runner import Cell, Outcome
 from vase.training.settings import RunSettings
 
 T = TypeVar("T")
@@ -19,30 +19,30 @@ T = TypeVar("T")
 def grid(
     out: Path, settings: RunSettings, seeds: Sequence[int], vary: Mapping[str, Sequence[str]] | None = None
 ) -> list[Cell]:
-    """All combinations, one directory each under `out`, named after what differs.
+    """All combinations, one directory each under `out`, named after the varied values.
 
-    A field that does not exist, or a value it cannot have, is an error before anything is listed or trained.
+    A field that does not exist, or a value that it cannot have, is an error before anything is listed or trained.
 
     >>> [cell.name for cell in grid(Path("runs"), RunSettings(), [0, 1], {"capacity.gamma": ["5"]})]
     ['capacity.gamma=5-seed0', 'capacity.gamma=5-seed1']
     """
     vary = vary or {}
     for name in vary:
-        if name in settings.overrides:
+        if name in settings.overrides or name.removeprefix("learner.") in settings.learner_options:
             raise ValueError(f"{name} is both set and varied: keep --set {name} or --vary {name}.")
     cells = []
     for values in product(*vary.values()):
         varied = dict(zip(vary, values, strict=True))
-        preset(settings.preset, (1, settings.canvas, settings.canvas)).with_values({**settings.overrides, **varied})
+        chosen = replace(settings, overrides={**settings.overrides, **varied})
+        preset(chosen.preset, (1, chosen.canvas, chosen.canvas)).with_values(dict(chosen.overrides))
         label = re.sub(r"[^\w.+=-]+", "_", "".join(f"{name}={value}-" for name, value in varied.items()))
         for seed in seeds:
-            path = out / f"{label}seed{seed}"
-            cells.append(Cell(path, replace(settings, seed=seed, overrides={**settings.overrides, **varied})))
+            cells.append(Cell(out / f"{label}seed{seed}", replace(chosen, seed=seed)))
     return cells
 
 
 def read_seeds(text: str) -> list[int]:
-    """Seeds as people write them.
+    """Parse a list of seeds.
 
     >>> read_seeds("0-2,7")
     [0, 1, 2, 7]
@@ -53,13 +53,13 @@ def read_seeds(text: str) -> list[int]:
             raise ValueError(f"--seeds {text}: write whole numbers and ranges, e.g. --seeds 0-4 or --seeds 0,1,7.")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise ValueError(f"--seeds {text}: {part.strip()} runs backwards; write {last}-{first}.")
+            raise ValueError(f"--seeds {text}: {part.strip()} is reversed; write {last}-{first}.")
         seeds += range(first, last + 1)
     return _unique(seeds, f"--seeds {text}")
 
 
 def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Varied fields as people write them; semicolons separate values that hold commas, and end a single one.
+    """Parse varied fields. Semicolons separate values that contain commas, and end a single one.
 
     >>> read_vary(["capacity.gamma=5,7", "network.channels=32,32;64,64"])
     {'capacity.gamma': ['5', '7'], 'network.channels': ['32,32', '64,64']}
@@ -73,8 +73,8 @@ def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
         values = [value.strip() for value in listed.removesuffix(";").split(separator)]
         if not name or not all(values):
             raise ValueError(
-                f"--vary {text}: write field=value,value,..., e.g. --vary capacity.gamma=5,7; values that hold commas "
-                "are separated by semicolons, e.g. --vary 'network.channels=8,8;16,16'."
+                f"--vary {text}: write field=value,value,..., e.g. --vary capacity.gamma=5,7; values that contain "
+                "commas are separated by semicolons, e.g. --vary 'network.channels=8,8;16,16'."
             )
         if name in found:
             raise ValueError(f"--vary {text}: {name} is varied twice; write all its values in one --vary.")
@@ -84,12 +84,12 @@ def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
 
 def _unique(values: list[T], where: str) -> list[T]:
     if twice := [value for value in values if values.count(value) > 1]:
-        raise ValueError(f"{where}: {twice[0]} is there twice; write it once.")
+        raise ValueError(f"{where}: {twice[0]} appears twice; write it once.")
     return values
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """One line per run: environments found, and what the probes say was forgotten."""
+    """One line per run: environments found, and forgetting as measured by the probes."""
     lines = [("run", "environments", "identity change", "position change")]
     for outcome in outcomes:
         name, found = outcome.cell.name, outcome.summary
@@ -100,7 +100,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         lines.append(
             (
                 name,
-                f"{found['environments']} of {found['worlds']}",
+                f"{found['environments']} of {found['worlds']}" if found["environments"] else "–",
                 "–" if identity is None else f"{100 * identity:+.1f} points",
                 "–" if position is None else f"{position:+.1e}",
             )

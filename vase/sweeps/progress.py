@@ -1,4 +1,4 @@
-"""Watching many runs: bars on a terminal, lines in a log."""
+"""The progress of a sweep: bars on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
-from vase.sweeps.many import ENDED, Status
+from vase.sweeps.runner import ENDED, Status
 
 SweepWatcher = Callable[[Sequence[Status]], None]
 
 
 class SweepLines:
-    """Plain lines about many runs: one per run that begins or ends, and the whole whenever a share of it is done."""
+    """Plain lines: one per run that begins or ends, and the total whenever another share of it is done."""
 
     def __init__(self, share: float = 0.02, stream: TextIO | None = None) -> None:
         self.share = share
@@ -52,7 +52,7 @@ class SweepLines:
 
 
 class SweepDisplay:
-    """A bar for the whole with the time that remains, and one per run under way; what ends scrolls by above."""
+    """A bar for all runs with the remaining time, and one per run in progress; ended runs scroll by above."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console()
@@ -78,7 +78,7 @@ class SweepDisplay:
         self._live.__exit__(*exception)
 
     def __call__(self, statuses: Sequence[Status]) -> None:
-        """Show how far the runs are."""
+        """Show the progress."""
         for sentence in _changes(statuses, self._states):
             self._live.console.print(Text(sentence))
         step, total = _whole(statuses)
@@ -96,7 +96,7 @@ class SweepDisplay:
 
 
 class Pace:
-    """How long many runs will take, from the steps made since they were first watched."""
+    """The remaining time of many runs, from the speed since the first report."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -104,10 +104,10 @@ class Pace:
         self._first: dict[str, int] = {}
 
     def left(self, statuses: Sequence[Status]) -> float | None:
-        """Seconds that remain; None while nothing was measured."""
+        """Remaining seconds; None until some steps were timed."""
         for status in statuses:
             if status.state in ("running", *ENDED):
-                self._first.setdefault(status.name, status.step)  # where a resumed run began is no work of this sweep
+                self._first.setdefault(status.name, status.step)  # steps before a resume were made earlier
         made = sum(s.step - self._first[s.name] for s in statuses if s.name in self._first)
         now = self._clock()
         if made <= 0:
@@ -120,15 +120,15 @@ class Pace:
 
 
 def sweep_watcher(quiet: bool = False) -> AbstractContextManager[SweepWatcher]:
-    """The display of many runs that suits where the output goes."""
+    """The display that suits where the output goes."""
     if quiet:
         return SweepLines(share=0.1)
     return SweepDisplay() if Console().is_terminal and os.environ.get("TERM") != "dumb" else SweepLines()
 
 
 def _changes(statuses: Sequence[Status], before: dict[str, str]) -> list[str]:
-    """A sentence per run whose state is new; `before` is brought up to date."""
-    words = {"running": "training", "done": "done", "skipped": "finished before", "stopped": "stopped"}
+    """A sentence per run whose state is new; `before` is updated."""
+    words = {"running": "training", "done": "done", "skipped": "already finished", "stopped": "stopped"}
     found = []
     for status in statuses:
         if status.state not in (before.get(status.name), "waiting"):

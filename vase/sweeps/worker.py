@@ -1,7 +1,7 @@
-"""One run of many, in a worker: it says how far it is in a small file, and stops when it is told to.
+"""One run of a sweep, in a worker: it reports its progress in a small file, and stops when the sweep does.
 
-The folder of a sweep holds the file "go" while the sweep lasts, and NUMBER.json per run: its state, step, total and
-world; at its end also its error. Files on a shared file system need no connection, whatever starts the workers.
+The folder of a sweep holds the file "go" as long as the sweep lasts, and NUMBER.json per run: its state, step, total
+and world; at its end also its error. Files on a shared file system work with every backend, without a connection.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from vase.learners.records import Step
 from vase.machine import keep_memory
+from vase.training.callbacks import Callback, Run
 from vase.training.settings import RunSettings
-from vase.training.trainer import Event, train
+from vase.training.trainer import train
 
 REPORT_SECONDS = 1.0
-"""How often a worker says how far it is, and looks whether it must stop."""
+"""Seconds between two reports of a worker, and between two checks whether it must stop."""
 GO = "go"
-"""Name of the file that is there as long as the workers shall go on."""
+"""Name of the file that exists as long as the workers should continue."""
 
 
 def work(folder: Path, number: int, path: Path, settings: RunSettings, own_session: bool) -> None:
-    """Train one run, new or interrupted, and leave its outcome in the folder of the sweep; never raises.
+    """Train one run, new or interrupted, and write its outcome to the folder of the sweep; never raises.
 
     Args:
         folder: of the sweep.
@@ -46,13 +48,13 @@ def work(folder: Path, number: int, path: Path, settings: RunSettings, own_sessi
         _apart(folder, number, path, settings)
         return
     if own_session:
-        with suppress(OSError):  # it has one already
+        with suppress(OSError):  # it already has one
             os.setsid()
     os.environ["OMP_NUM_THREADS"] = "1"
     keep_memory()
     try:
         reporter.put(state="running")
-        train(path, settings, resume=(path / "config.json").exists(), on_event=reporter)
+        train(path, settings, resume=(path / "config.json").exists(), callbacks=[reporter])
         reporter.put(state="done")
     except KeyboardInterrupt:
         reporter.put(state="stopped")
@@ -60,11 +62,11 @@ def work(folder: Path, number: int, path: Path, settings: RunSettings, own_sessi
         text = str(error).strip() or type(error).__name__
         reporter.put(state="failed", error=text, trace=traceback.format_exc())
     if own_session and reporter.is_orphan():
-        os._exit(1)  # nobody will ask for another run
+        os._exit(1)  # no driver is left to ask for another run
 
 
 def _apart(folder: Path, number: int, path: Path, settings: RunSettings) -> None:
-    """Train in a process of its own: a thread of a worker hears no signals, and shares its interpreter with others."""
+    """Train in a new process: a thread of a worker gets no signals, and shares its interpreter with others."""
     values = json.dumps([str(folder), number, str(path), settings.to_dict()])
     code = "import sys; from vase.sweeps.worker import work_on; work_on(sys.argv[1])"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -84,37 +86,41 @@ def _apart(folder: Path, number: int, path: Path, settings: RunSettings) -> None
 
 
 def work_on(values: str) -> None:
-    """`work`, from text."""
+    """`work` with its arguments as JSON."""
     folder, number, path, settings = json.loads(values)
     work(Path(folder), number, Path(path), RunSettings.from_dict(settings), own_session=False)
 
 
-class Reporter:
-    """Writes how far a run is, about once per second, and stops it when the sweep does."""
+class Reporter(Callback):
+    """Reports the progress of a run about once per second, and stops the run when the sweep does."""
 
-    def __init__(self, folder: Path, number: int) -> None:
-        self.folder, self.number = folder, number
-        self._parent = os.getppid()
+    def __init__(self, folder: Path, number: int, *, every: float = REPORT_SECONDS, parent: int | None = None) -> None:
+        self.folder, self.number, self.every = folder, number, every
+        self._parent = os.getppid() if parent is None else parent
         self._last = float("-inf")
         self._stopping = False
-        self._place: dict[str, Any] = {}
+        self._progress: dict[str, Any] = {}
 
-    def __call__(self, event: Event) -> None:
-        """Take note of a step."""
-        if event.kind not in ("start", "step", "end"):
-            return
-        self._place = {"step": event.step, "total": event.total, "world": event.world}
-        now = time.monotonic()
-        if event.kind == "step" and now - self._last < REPORT_SECONDS:
-            return
-        self._last = now
+    def on_start(self, run: Run) -> None:
+        """Report where the run starts or resumes."""
+        self._report(run)
+
+    def on_step(self, run: Run, step: Step) -> tuple[()]:
+        """Report, if the last report is old enough."""
+        if run.step == run.total or time.monotonic() - self._last >= self.every:
+            self._report(run)
+        return ()
+
+    def _report(self, run: Run) -> None:
+        self._last = time.monotonic()
+        self._progress = {"step": run.step, "total": run.total, "world": run.world}
         self.put(state="running")
-        if event.kind != "end" and not self._stopping and self.must_stop():
+        if run.step < run.total and not self._stopping and self.must_stop():
             self._stopping = True
-            signal.raise_signal(signal.SIGTERM)  # train() saves at the end of the batch
+            signal.raise_signal(signal.SIGTERM)  # train() saves at the end of the step
 
     def must_stop(self) -> bool:
-        """Whether the sweep was stopped, or whoever started this process is gone."""
+        """Whether the sweep was stopped, or the process that started this one is gone."""
         return not (self.folder / GO).exists() or self.is_orphan()
 
     def is_orphan(self) -> bool:
@@ -122,15 +128,15 @@ class Reporter:
         return os.getppid() != self._parent
 
     def put(self, **values: Any) -> None:
-        """Replace the report. A disk in trouble does not end a run because of it."""
+        """Replace the report. A failing disk does not end the run here."""
         with suppress(OSError):
             fresh = self.folder / f".{self.number}"
-            fresh.write_text(json.dumps({**self._place, **values}))
+            fresh.write_text(json.dumps({**self._progress, **values}))
             os.replace(fresh, self.folder / f"{self.number}.json")
 
 
 def report(folder: Path, number: int) -> dict[str, Any]:
-    """What a run said last; empty before it began."""
+    """The last report of a run; empty before it began."""
     try:
         return dict(json.loads((folder / f"{number}.json").read_bytes()))
     except (OSError, ValueError):

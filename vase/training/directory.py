@@ -1,11 +1,11 @@
-"""A run directory: settings, rows, checkpoint. Whatever moment a process dies at, the next one can go on exactly.
+"""A run directory: settings, rows, checkpoint. A killed run resumes exactly, whatever moment it was killed at.
 
 config.json     settings, configuration, data and versions; written once
 rows.jsonl      one JSON object per line; nothing in it depends on time or machine
-checkpoint/     learner, probes, position in the stream and in rows.jsonl, committed as one unit
-timing.json     wall time, which is allowed to differ between two runs
-summary.json    what the run found
-pictures.npz    what a run with imagination or anticipation drew as the worlds they name ended
+checkpoint/     learner, callbacks (probes among them), position in the stream and in rows.jsonl, committed as one unit
+timing.json     wall time, which may differ between two runs
+summary.json    the results
+pictures.npz    images from the end of stages with imagination or anticipation
 figures/        PNG
 """
 
@@ -13,30 +13,27 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 import vase
 from vase import checkpoint
-from vase.learners.vase import VASE
-from vase.metrics.probes import ProbeSuite
-from vase.training.plan import Plan
+from vase.config import VASEConfig
+from vase.learners.protocol import Learner
+from vase.rows import Row
+from vase.training.plan import Plan, build_learner
 from vase.training.settings import RunSettings
-
-if TYPE_CHECKING:
-    from vase.training.imagination import Imagining
+from vase.worlds.timeline import Timeline
 
 FORMAT = 1
-Row = dict[str, Any]
 
 
 class RunDirectory:
@@ -75,7 +72,7 @@ class RunDirectory:
         value = {
             "format": FORMAT,
             "settings": plan.settings.to_dict(),
-            "stages": plan.stages,
+            "stages": plan.timeline.stages,
             "sources": plan.sources,
             "config": plan.config.to_dict(),
             "versions": versions(),
@@ -108,6 +105,10 @@ class RunDirectory:
     def settings(self) -> RunSettings:
         """The settings this run was started with."""
         return RunSettings.from_dict(self.read_config()["settings"])
+
+    def timeline(self) -> Timeline:
+        """The stages of the stream, with the worlds that the run really uses."""
+        return Timeline.of(self.read_config()["stages"])
 
     # ---------------------------------------------------------------- rows, timing
 
@@ -148,39 +149,38 @@ class RunDirectory:
         """Whether a state was ever committed."""
         return (self.checkpoint_path / checkpoint.MANIFEST).exists()
 
-    def save(
-        self, model: VASE, probes: ProbeSuite | None, run: dict[str, Any], imagining: Imagining | None = None
-    ) -> None:
-        """Commit learner, probes, imagination and position as one unit: replacing the manifest is one rename.
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Commit a state as one unit: replacing the manifest is one rename.
 
         The folder is also a saved learner: `VASE.load(run / "checkpoint")` opens it.
         """
-        state = {
-            "learner": model.state_dict(),
-            "run": run,
-            "probes": None if probes is None else probes.state_dict(),
-            "imagination": None if imagining is None else imagining.state_dict(),
-        }
         checkpoint.write(self.checkpoint_path, checkpoint.LEARNER, state)
 
-    def load(self) -> dict[str, Any]:
-        """The committed state of learner, probes, imagination and run. Only for who holds the lock."""
+    def load(self) -> checkpoint.State:
+        """The committed state {"learner", "run", "callbacks": {name: state}}."""
         state = checkpoint.read(self.checkpoint_path, checkpoint.LEARNER)
         if "run" not in state:
             raise checkpoint.CheckpointError(f"{self.checkpoint_path}: holds a learner, not the state of a run.")
+        return state
+
+    def remove_stale_tensors(self) -> None:
+        """Delete what the committed state does not name: a crash came before its clean-up. Needs the lock."""
         manifest = json.loads((self.checkpoint_path / checkpoint.MANIFEST).read_bytes())
         wanted = {entry["file"] for entry in manifest["files"].values()}
-        for stale in self.checkpoint_path.glob("*.safetensors"):  # a crash came between the commit and the clearing up
-            if stale.name not in wanted:
-                stale.unlink(missing_ok=True)
-        return state
+        for path in self.checkpoint_path.glob("*.safetensors"):
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+    def learner(self) -> Learner:
+        """The learner, of whichever class, as the last checkpoint left it."""
+        found = build_learner(self.settings(), VASEConfig.from_dict(self.read_config()["config"]))
+        found.load_state_dict(self.load()["learner"])
+        return found
 
     def is_complete(self) -> bool:
         """Whether the run has reached the end of its stream."""
-        total = sum(steps for _, steps in self.read_config()["stages"])
-        if not self.has_checkpoint:
-            return False
-        return int(checkpoint.read(self.checkpoint_path, checkpoint.LEARNER)["learner"]["step"]) >= total
+        total = self.timeline().total
+        return self.has_checkpoint and int(self.load()["run"]["step"]) >= total
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -204,51 +204,6 @@ class RunDirectory:
             yield
         finally:
             os.close(handle)
-
-
-class RowWriter:
-    """Appends rows, and knows how far the file is and what it holds up to there."""
-
-    def __init__(self, path: Path, position: Mapping[str, Any]) -> None:
-        """Open the file and cut off whatever a dead process wrote after the given position."""
-        size, digest = int(position["bytes"]), hashlib.sha256()
-        self._file = path.open("r+b" if path.exists() else "w+b")
-        try:
-            digest.update(self._file.read(size))
-            if self._file.tell() != size or digest.hexdigest() != position["sha256"]:
-                raise ValueError(
-                    f"{path} does not hold the {size} bytes that its checkpoint counts on: it was cut or altered; "
-                    "restore it from a copy, or start a new run."
-                )
-            self._file.truncate()
-        except BaseException:
-            self._file.close()
-            raise
-        self._digest = digest
-
-    def write(self, row: Row) -> None:
-        """Append one row; it is on disk after the next `sync`."""
-        line = json.dumps(row, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode() + b"\n"
-        self._file.write(line)
-        self._digest.update(line)
-
-    def sync(self) -> dict[str, Any]:
-        """Bring all rows to disk; returns the position for the checkpoint."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return {"bytes": self._file.tell(), "sha256": self._digest.hexdigest()}
-
-    def close(self) -> None:
-        """Close the file; an error while closing must not hide the one that led here."""
-        try:
-            self._file.close()
-        except OSError:
-            if not self._file.closed:
-                raise
-
-
-BEGINNING: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
-"""Position of an empty rows.jsonl."""
 
 
 def versions() -> dict[str, str]:

@@ -1,52 +1,56 @@
-"""What a run will do, fixed before its first step: its settings with the data and configuration behind them."""
+"""The plan of a run: its settings, and the configuration and data that they stand for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from vase.config import VASEConfig, preset
+from vase.learners.protocol import Learner
+from vase.learners.registry import make_learner
 from vase.metrics.probes import ProbeSettings
 from vase.training.settings import RunSettings
 from vase.worlds import Schedule, World, make_world
+from vase.worlds.timeline import Timeline
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings with the data behind them: what a run will do, fixed before its first step."""
+    """Settings with their configuration and data, fixed before the first step."""
 
     settings: RunSettings
     config: VASEConfig
     schedule: Schedule
     worlds: dict[str, tuple[World, World]]
-    """World -> (environment to learn from, held-out environment)."""
+    """Name -> (world to learn from, held-out world)."""
 
-    @property
-    def stages(self) -> list[tuple[str, int]]:
-        """(world, steps) in the order of the stream."""
-        return [(stage.world.name, stage.steps) for stage in self.schedule.stages]
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The stages of the stream."""
+        return Timeline(tuple((stage.world.name, stage.steps) for stage in self.schedule.stages))
 
     @property
     def sources(self) -> dict[str, str]:
-        """World -> where its images came from."""
+        """Name of each world -> the origin of its images."""
         return {name: str(getattr(train, "source", "")) for name, (train, _) in self.worlds.items()}
 
 
 def make_plan(
     settings: RunSettings,
-    stages: list[tuple[str, int]] | None = None,
+    timeline: Timeline | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Plan:
     """Load the data and resolve the configuration.
 
     Args:
         settings: the run.
-        stages: the worlds that an interrupted run really used; a stand-in then stays a stand-in even if the real data
-            can be had by now.
-        report: called with one line per failed route to the data, and for each stand-in.
+        timeline: the stages of an interrupted run; a stand-in then stays a stand-in even if the real data are
+            available by now.
+        report: called with one line per failed download, and per stand-in.
     """
-    fallback = settings.fallback and stages is None
+    fallback = settings.fallback and timeline is None
     place: dict[str, Any] = {
         "canvas": settings.canvas,
         "sprite": settings.sprite,
@@ -70,10 +74,10 @@ def make_plan(
         names = dict.fromkeys(stage.world.name for stage in schedule.stages)
         return {name: make_world(name, split="test", fallback=fallback, report=report, **place) for name in names}
 
-    schedule = parse(settings.stream if stages is None else _text(stages), fallback)
+    schedule = parse(settings.stream if timeline is None else _text(timeline.stages), fallback)
     tests = held_out(schedule, fallback)
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
-        schedule = parse(_text([(tests[s.world.name].name, s.steps) for s in schedule.stages]), False)
+        schedule = parse(_text((tests[s.world.name].name, s.steps) for s in schedule.stages), False)
         tests = held_out(schedule, False)
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
@@ -86,8 +90,14 @@ def make_plan(
     return Plan(settings, config, schedule, worlds)
 
 
-def _text(stages: list[tuple[str, int]]) -> str:
+def _text(stages: Iterable[tuple[str, int]]) -> str:
     return ",".join(f"{name}*{steps}" for name, steps in stages)
+
+
+def build_learner(settings: RunSettings, config: VASEConfig) -> Learner:
+    """A new learner of the class that the settings name."""
+    options = settings.learner_options
+    return make_learner(settings.learner, config, seed=settings.seed, device=settings.device, options=options)
 
 
 def probe_settings(settings: RunSettings) -> ProbeSettings | None:

@@ -27,8 +27,10 @@ PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
 """Preset -> settings in which it differs from the defaults of the fields."""
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
-_SELDOM = ("imagination", "anticipation")
-"""Left out of a saved run that does without, so that older versions can read it."""
+_SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
+"""Defaults that are left out of a saved run, so that older versions can read it."""
+_OPTION = "learner."
+"""Overrides whose name starts like this are options of the learner, not fields of the configuration."""
 
 
 def option(default: Any, help: str, **details: Any) -> Any:
@@ -104,8 +106,15 @@ class RunSettings:
     fallback: bool = option(False, "use the embedded stand-ins, digits and glyphs, if the real data is unavailable")
     device: str = option("auto", "auto, cpu, cuda, ...")
     threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
+    learner: str = option("vase", "what learns: vase, or a class of your own as package.module:Class", metavar="NAME")
+    learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
+        if options := {name: value for name, value in self.overrides.items() if name.startswith(_OPTION)}:
+            given = {name.removeprefix(_OPTION): value for name, value in options.items()}
+            object.__setattr__(self, "learner_options", {**self.learner_options, **given})
+            rest = {name: value for name, value in self.overrides.items() if name not in options}
+            object.__setattr__(self, "overrides", rest)
         preset(self.preset)
         least = {"seed": 0, "batch_size": 2}
         counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
@@ -156,9 +165,9 @@ class RunSettings:
         return cls(**{"preset": preset_name, **PRESET_DEFAULTS[preset_name], **chosen})
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready copy; the inverse of `from_dict`. Of what is seldom asked for, only what is asked for."""
-        values = {**asdict(self), "overrides": dict(self.overrides)}
-        return {name: value for name, value in values.items() if value or name not in _SELDOM}
+        """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""
+        values = {**asdict(self), "overrides": dict(self.overrides), "learner_options": dict(self.learner_options)}
+        return {name: value for name, value in values.items() if name not in _SELDOM or value != _SELDOM[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:

@@ -1,41 +1,40 @@
-"""What a run found, from its saved rows alone: numbers for a file, and sentences for a reader."""
+"""The summary of a run, from its saved rows alone: numbers for summary.json, and text for readers."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vase import checkpoint
-from vase.metrics.probes import Metric, forgetting, maximum
-from vase.training.directory import Row, RunDirectory
-
-Stages = list[tuple[str, int]]
+from vase.metrics.detection import switch_summary
+from vase.metrics.forgetting import Metric, forgetting, maximum, worst_of
+from vase.metrics.latents import recruited_latents, shared_latents, used_flags
+from vase.metrics.position import position_sentence
+from vase.metrics.record import Record
+from vase.training.directory import RunDirectory
 
 
 def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
     """Compute the summary of a run, finished or not, and write it to summary.json."""
     directory = RunDirectory(run_dir)
     config = directory.read_config()
-    rows, segments = directory.rows(), directory.timing()
-    stages: Stages = [(str(world), int(steps)) for world, steps in config["stages"]]
-    reached = max((int(row["step"]) for row in rows), default=0)
+    record, segments = Record(directory.timeline().stages, tuple(directory.rows())), directory.timing()
     seconds, timed = sum(s["seconds"] for s in segments), sum(s["to"] - s["from"] for s in segments)
     found = {
-        "complete": any(row["kind"] == "end" for row in rows),
-        "steps": reached,
-        "total": sum(steps for _, steps in stages),
-        "stream": [world for world, _ in stages],
+        "complete": bool(record.of("end")),
+        "steps": record.total,
+        "total": record.timeline.total,
+        "stream": [world for world, _ in record.stages],
         "sources": config["sources"],
         "preset": config["settings"]["preset"],
         "seed": config["settings"]["seed"],
-        **_switches(rows, stages, reached),
-        **_latents(rows),
-        "identity": _scores(rows, stages, "accuracy"),
-        "position": {metric: _scores(rows, stages, metric) for metric in ("mse", "pixels")},
-        "probes": sorted({row["mode"] for row in rows if row["kind"] == "probe"}),
+        **switch_summary(record),
+        **_latents(record),
+        "identity": _scores(record, "accuracy"),
+        "position": {metric: _scores(record, metric) for metric in ("mse", "pixels")},
+        "probes": sorted({row["mode"] for row in record.of("probe")}),
         "seconds": round(seconds, 1),
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
     }
@@ -43,64 +42,34 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
     return found
 
 
-def _switches(rows: list[Row], stages: Stages, reached: int) -> dict[str, Any]:
-    """Announced switches against the true ones."""
-    switches = [row for row in rows if row["kind"] == "switch" and row["from"] is not None]
-    delays = [row["delay"] for row in switches if not row["false_alarm"]]
-    caught = {row["true_step"] for row in switches}
-    true, start = [], 0
-    for (world, steps), (following, _) in pairwise(stages):
-        start += steps
-        if world != following and start < reached:
-            true.append(start)
-    names = ("step", "world", "environment", "is_new", "from", "true_step", "delay", "false_alarm", "reasons")
-    births = [row["environment"] for row in rows if row["kind"] == "switch" and row["is_new"]]
-    return {
-        "environments": len(births),
-        "worlds": len({world for world, _ in stages}),
-        "switches": [{name: row[name] for name in names} for row in switches],
-        "delays": delays,
-        "false_alarms": sum(row["false_alarm"] for row in switches),
-        "missed": [step for step in true if step not in caught],
-    }
-
-
-def _latents(rows: list[Row]) -> dict[str, Any]:
-    """Used, masked, shared and recruited latents; what became of the position latents."""
-    ends = [row for row in rows if row["kind"] == "stage"]
-    last = next((row for row in rows if row["kind"] == "end"), ends[-1] if ends else None)
+def _latents(record: Record) -> dict[str, Any]:
+    """Used, masked, shared and recruited latents, and the position latents; a learner without environments has none."""
+    ends = record.of("stage")
+    last = next(iter(record.of("end")), ends[-1] if ends else None)
     first = next((row["position"] for row in ends if "position" in row), None)
     position = sorted({first[axis]["latent"] for axis in "xy"}) if first else []
     stages = []
     for row in ends:
-        masked = _where(not flag for flag in row["mask"])
+        masked = _where(not flag for flag in row.get("mask", ()))
         stage = {
             "world": row["world"],
-            "environment": row["environment"],
-            "used": _where(row["used"]),
+            "environment": row.get("environment"),
+            "used": _where(row.get("used", ())),
             "masked": masked,
             "position_latents": row.get("position"),
             "position_masked": [latent for latent in position if latent in masked],
         }
         stages.append(stage)
-    environments: list[dict[str, list[int]]] = []
-    used: list[list[int]] = []
-    for known in last["environments"] if last else []:
-        mine = _where(known["used"])
-        earlier = {latent for other in used for latent in other}
-        used.append(mine)
-        environments.append(
-            {
-                "used": mine,
-                "masked": _where(not flag for flag in known["mask"]),
-                "recruited": [latent for latent in mine if latent not in earlier],
-            }
-        )
-    counts = {latent: sum(latent in mine for mine in used) for mine in used for latent in mine}
+    known = last["environments"] if last else []
+    used = used_flags(known)
+    environments = [
+        {"used": _where(one["used"]), "masked": _where(not flag for flag in one["mask"]), "recruited": recruited}
+        for one, recruited in zip(known, recruited_latents(used), strict=True)
+    ]
     return {
-        "latents": len(last["environments"][0]["used"]) if last else None,
+        "latents": len(known[0]["used"]) if known else None,
         "environment_latents": environments,
-        "shared": sorted(latent for latent, count in counts.items() if count > 1),
+        "shared": shared_latents(used),
         "stages": stages,
         "position_latents": {"first": first, "end": last.get("position") if last else None},
         "held": last["held"] if last else 0,
@@ -112,18 +81,17 @@ def _where(flags: Iterable[bool]) -> list[int]:
     return [index for index, flag in enumerate(flags) if flag]
 
 
-def _scores(rows: list[Row], stages: Stages, metric: Metric) -> dict[str, Any]:
+def _scores(record: Record, metric: Metric) -> dict[str, Any]:
     """Best during, worst after and at the end per world; changes as the appendix defines them."""
-    probes = [row for row in rows if row["kind"] == "probe" and metric in row]
-    best, change = maximum(rows, stages, metric), forgetting(rows, stages, metric)
+    probes = [row for row in record.of("probe") if metric in row]
+    best, change = (function(record.rows, record.stages, metric) for function in (maximum, forgetting))
     worlds = {}
     for world in dict.fromkeys(row["world"] for row in probes):
         points = [(int(row["step"]), float(row[metric])) for row in probes if row["world"] == world]
-        after = [value for step, value in points if _away(step, world, stages)]
-        worst = min if metric == "accuracy" else max
+        after = [value for step, value in points if record.timeline.away(step, world)]
         worlds[world] = {
             "best": best.worlds.get(world),
-            "worst_after": worst(after) if after else None,
+            "worst_after": worst_of(metric)(after) if after else None,
             "end": points[-1][1],
             "change": change.worlds.get(world),
         }
@@ -131,40 +99,25 @@ def _scores(rows: list[Row], stages: Stages, metric: Metric) -> dict[str, Any]:
     return {"worlds": worlds, "mean": {name: None if math.isnan(value) else value for name, value in means.items()}}
 
 
-def _away(step: int, world: str, stages: Stages) -> bool:
-    """Whether a step lies after the first visit to a world and outside every visit."""
-    start, seen = 0, False
-    for name, steps in stages:
-        if start < step <= start + steps:
-            return seen and name != world
-        seen = seen or name == world
-        start += steps
-    return False
-
-
 # ------------------------------------------------------------------------------------------------------- for a reader
 
 
 def describe(found: dict[str, Any]) -> str:
     """The summary in sentences and small tables."""
-    parts = [_headline(found), *_switch_lines(found), "", *_latent_lines(found)]
-    if found["identity"]["worlds"]:
-        parts += ["", *_score_lines(found)]
-    parts += ["", _speed(found)]
-    return "\n".join(parts)
+    parts = [[_headline(found), *_switch_lines(found)], _latent_lines(found), _score_lines(found), [_speed(found)]]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
 def _headline(found: dict[str, Any]) -> str:
-    worlds = " → ".join(found["stream"])
-    state = "" if found["complete"] else f" (not finished: step {found['steps']:,} of {found['total']:,})"
+    worlds, stream = " → ".join(found["stream"]), f"a stream of {_count(found['worlds'], 'world')}"
+    unfinished = "" if found["complete"] else f" (not finished: step {found['steps']:,} of {found['total']:,})"
+    if not found["environments"]:
+        return f"{worlds}{unfinished}\n\nEnvironments: the learner infers none in {stream}"
     alarms = _count(found["false_alarms"], "false alarm")
-    return (
-        f"{worlds}{state}\n\nEnvironments: {found['environments']} found in a stream of "
-        f"{_count(found['worlds'], 'world')}, {alarms}"
-    )
+    return f"{worlds}{unfinished}\n\nEnvironments: {found['environments']} found in {stream}, {alarms}"
 
 
-def switch_sentence(row: Row) -> str:
+def switch_sentence(row: Mapping[str, Any]) -> str:
     """An announced switch in one line, with the learner's reasons."""
     what = f"new environment {row['environment']}" if row["is_new"] else f"back in environment {row['environment']}"
     if row["false_alarm"]:
@@ -175,37 +128,46 @@ def switch_sentence(row: Row) -> str:
 
 
 def _switch_lines(found: dict[str, Any]) -> list[str]:
+    if not found["environments"]:
+        return []
     lines = {row["step"]: switch_sentence({**row, "reasons": []}) for row in found["switches"]}
     lines |= {step: f"step {step:,}: the world changed and no switch was announced" for step in found["missed"]}
     return [f"  {lines[step]}" for step in sorted(lines)]
 
 
 def _latent_lines(found: dict[str, Any]) -> list[str]:
-    lines = [f"Latents ({found['latents']}): shared by several environments: {_list(found['shared'])}"]
-    first, end = found["position_latents"]["first"], found["position_latents"]["end"]
-    if first:
-        axes = ", ".join(f"{axis} is latent {_axis(first[axis])}" for axis in "xy")
-        lines.append(f"  position, as learnt in {first['world']}: {axes}")
-    if end and end != first:
-        axes = ", ".join(f"{axis} is latent {_axis(end[axis])}" for axis in "xy")
-        lines.append(f"  position in {end['world']}, at the end of the run: {axes}")
+    """Used, shared and position latents at the end of the run, then at the end of each stage."""
+    if found["latents"] is None:
+        moving = [stage for stage in found["stages"] if stage["position_latents"]]
+        return [f"Position in {stage['world']}: {position_sentence(stage['position_latents'])}" for stage in moving]
+    end = "the run" if found["complete"] else "the last finished stage"
+    shared = f"shared by several environments: {_list(found['shared'])}"
+    lines = [f"Latents at the end of {end} ({found['latents']}): {shared}"]
+    for s, latents in enumerate(found["environment_latents"]):
+        lines.append(f"  environment {s}: {_counted('used', latents)}, {_counted('recruited', latents)}")
+    if position := found["position_latents"]["end"]:
+        lines.append(f"  position in {position['world']}: {position_sentence(position)}")
+    lines.append("Latents at the end of each stage:")
     for stage in found["stages"]:
-        position = stage["position_masked"]
-        hint = f" (position: {_list(position)})" if position else ""
+        masked = stage["position_masked"]
+        hint = f" (position: {_list(masked)})" if masked else ""
+        position = f"; {position_sentence(stage['position_latents'])}" if stage["position_latents"] else ""
         lines.append(
             f"  {stage['world']} = environment {stage['environment']}: "
-            f"uses {_list(stage['used'])}; masked {_list(stage['masked'])}{hint}"
+            f"uses {_list(stage['used'])}; masked {_list(stage['masked'])}{hint}{position}"
         )
     return lines
 
 
-def _axis(found: dict[str, Any]) -> str:
-    return f"{found['latent']} (correlation {found['correlation']:+.2f})"
+def _counted(what: str, latents: dict[str, list[int]]) -> str:
+    return f"{len(latents[what])} {what}" + (f" ({_list(latents[what])})" if latents[what] else "")
 
 
 def _score_lines(found: dict[str, Any]) -> list[str]:
     """Probe scores: best during the world's own stage, worst afterwards, at the end."""
     identity, mse, pixels = found["identity"], found["position"]["mse"], found["position"]["pixels"]
+    if not identity["worlds"]:
+        return []
     table: list[tuple[str, ...]] = [("", "best during", "worst after", "at the end", "change")]
     moments = ("best", "worst_after", "end")
     for world, score in identity["worlds"].items():

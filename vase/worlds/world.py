@@ -83,6 +83,11 @@ class SoftWorld:
         return Batch(_SOFT[batch.images], batch.factors)
 
 
+def position_varies(factors: Mapping[str, np.ndarray]) -> bool:
+    """Whether the objects in a sample move: factors ``x`` and ``y`` are known, and at least one of them varies."""
+    return {"x", "y"} <= factors.keys() and any(bool(np.ptp(factors[axis]) > 0) for axis in "xy")
+
+
 def whole(what: str, value: Any, least: int) -> int:
     """Return ``value`` as an int, or raise an error that names it, the rule and the remedy."""
     try:

@@ -1,0 +1,108 @@
+"""Forgetting: how far the scores of probes fall after a world has been left, from saved rows alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+import numpy as np
+
+from vase.rows import Row
+from vase.worlds.timeline import Timeline
+
+Metric = Literal["accuracy", "mse", "pixels"]
+Stages = Sequence[tuple[str, int]]
+"""(world, steps) in the order of the stream."""
+
+_PROBE = {"accuracy": "identity", "mse": "position", "pixels": "position"}
+"""Metric -> the probe that reports it."""
+
+
+@dataclass(frozen=True)
+class PerWorld:
+    """A number for each world and their mean (nan without worlds)."""
+
+    worlds: dict[str, float]
+
+    @property
+    def mean(self) -> float:
+        """Average over the worlds."""
+        return float(np.mean(list(self.worlds.values()))) if self.worlds else math.nan
+
+
+def maximum(
+    rows: Iterable[Row],
+    stages: Stages | None = None,
+    metric: Metric = "accuracy",
+    worlds: Iterable[str] | None = None,
+) -> PerWorld:
+    """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
+
+    With `stages`, only scores taken while the learner trained on that world count, as in the appendix; without them,
+    the whole run. `worlds` restricts the result.
+    """
+    best: dict[str, float] = {}
+    for world, points in _series(rows, metric, worlds).items():
+        visits = None if stages is None else Timeline.of(stages).visits(world)
+        values = [value for step, value in points if visits is None or any(step in visit for visit in visits)]
+        if values:
+            best[world] = best_of(metric)(values)
+    return PerWorld(best)
+
+
+def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
+    """The last score of each world."""
+    return PerWorld({world: max(points)[1] for world, points in _series(rows, metric, worlds).items()})
+
+
+def forgetting(
+    rows: Iterable[Row], stages: Stages, metric: Metric = "accuracy", worlds: Iterable[str] | None = None
+) -> PerWorld:
+    """Change = (worst score afterwards) - (best score during): the appendix's measure, "Change" in the ablation table.
+
+    Negative changes of accuracy and positive changes of error are losses. A score at the last step of a stage still
+    belongs to it. A world visited several times has several away-periods: each compares the best score of all visits so
+    far with the worst score until the next visit, and the world's change is the mean over its away-periods. Worlds
+    without an afterwards (the last one) have no change.
+    """
+    changes: dict[str, float] = {}
+    for world, points in _series(rows, metric, worlds).items():
+        visits = Timeline.of(stages).visits(world)
+        during: list[float] = []
+        periods: list[float] = []
+        for visit, following in zip_longest(visits, visits[1:]):
+            back = math.inf if following is None else following.start
+            during += [value for step, value in points if step in visit]
+            after = [value for step, value in points if visit.end < step <= back]
+            if during and after:
+                periods.append(worst_of(metric)(after) - best_of(metric)(during))
+        if periods:
+            changes[world] = float(np.mean(periods))
+    return PerWorld(changes)
+
+
+def best_of(metric: Metric) -> Callable[[Sequence[float]], float]:
+    """The better one of several scores: the highest accuracy, the lowest error."""
+    return max if metric == "accuracy" else min
+
+
+def worst_of(metric: Metric) -> Callable[[Sequence[float]], float]:
+    """The worse one of several scores."""
+    return min if metric == "accuracy" else max
+
+
+def _series(rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None) -> dict[str, list[tuple[int, float]]]:
+    """world -> [(step, score)] of one metric."""
+    if metric not in _PROBE:
+        raise ValueError(f"metric is {metric!r}; probes report {', '.join(_PROBE)}")
+    wanted = None if worlds is None else set(worlds)
+    series: dict[str, list[tuple[int, float]]] = {}
+    for row in rows:
+        if row.get("kind") != "probe" or row["probe"] != _PROBE[metric] or metric not in row:
+            continue
+        if wanted is None or row["world"] in wanted:
+            series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
+    return series

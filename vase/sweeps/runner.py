@@ -1,0 +1,312 @@
+"""Many runs in parallel, one thread each: finished ones are skipped, interrupted ones resumed, failures reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from joblib import Parallel, delayed
+
+from vase.sweeps.backends import Backend, check, engine
+from vase.sweeps.worker import GO, report, work
+from vase.training.directory import RunDirectory
+from vase.training.plan import make_plan
+from vase.training.process import interruptible
+from vase.training.settings import RunSettings
+from vase.training.sources import absolute
+from vase.training.summary import summary
+
+POLL_SECONDS = 0.5
+"""Seconds between two looks of the driver at the reports of the workers."""
+State = Literal["waiting", "running", "done", "skipped", "failed", "stopped"]
+ENDED: tuple[State, ...] = ("done", "skipped", "failed", "stopped")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep: its directory and its settings."""
+
+    path: Path
+    settings: RunSettings
+
+    @property
+    def name(self) -> str:
+        """Name of its directory."""
+        return self.path.name
+
+    def progress(self) -> Literal["new", "started", "done"]:
+        """How far the run in its directory is. A run with other settings there is an error."""
+        if not (self.path / "config.json").exists():
+            return "new"
+        directory = RunDirectory(self.path)
+        try:
+            started = directory.settings()
+        except (OSError, ValueError, TypeError):
+            return "started"  # damaged: resuming it reports how
+        for name in absolute(self.settings).differences(absolute(started)):
+            ours, theirs = getattr(self.settings, name), getattr(started, name)
+            raise ValueError(
+                f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: "
+                "use the same settings to resume, or name another directory with --out."
+            )
+        try:
+            return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"
+        except (OSError, ValueError):
+            return "started"
+
+
+@dataclass(frozen=True)
+class Status:
+    """The progress of one run."""
+
+    name: str
+    state: State = "waiting"
+    step: int = 0
+    total: int = 0
+    world: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one run."""
+
+    cell: Cell
+    state: State
+    """'done'; 'skipped' if it was already finished; 'failed'; 'stopped' if it can be resumed."""
+    summary: dict[str, Any] | None = None
+    """Of a finished run."""
+    error: str = ""
+    """Message of a failed run."""
+    trace: str = ""
+    """Traceback of a failed run."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM: running runs were saved and can be resumed."""
+
+    def __init__(self, outcomes: list[Outcome]) -> None:
+        self.outcomes = outcomes
+        done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
+        super().__init__(
+            f"stopped with {done} of {len(outcomes)} runs finished; running ones are saved. "
+            "Resume with the same command."
+        )
+
+
+def run_many(
+    cells: Sequence[Cell],
+    *,
+    jobs: int = 2,
+    backend: Backend = "processes",
+    address: str | None = None,
+    on_progress: Callable[[list[Status]], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
+) -> list[Outcome]:
+    """Train every run that is not finished, `jobs` at a time, one thread each; returns the outcomes in order.
+
+    A run that fails does not stop the others; its outcome holds the error.
+
+    Args:
+        cells: the runs; on a cluster their directories must be on a file system that all machines share.
+        jobs: runs at the same time.
+        backend: "processes" of this machine, "ray" or "dask".
+        address: of a running Ray or Dask cluster; without one, a cluster of this machine is started and ended.
+        on_progress: called about twice a second, from another thread, with the status of all runs.
+        on_note: called with a line about the data, e.g. a stand-in that is used.
+
+    Raises:
+        Stopped: after Ctrl-C or SIGTERM, once the running runs are saved. A second Ctrl-C ends the workers at once;
+            their runs then resume from their last checkpoint.
+    """
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
+        raise ValueError(f"jobs={jobs!r}: must be a whole number of at least 1.")
+    check(backend, address)
+    _refuse_duplicates(cells)
+    todo = [number for number, progress in enumerate([cell.progress() for cell in cells]) if progress != "done"]
+    lengths = _prepare([cells[number] for number in todo], on_note)
+    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None))
+    for number, cell in enumerate(cells):
+        if number in todo:
+            sweep.totals[number] = lengths[todo.index(number)]
+        else:
+            sweep.outcomes[number] = Outcome(cell, "skipped", _summary(cell))
+    if todo:
+        sweep.run(todo, backend, address)
+    sweep.tell()
+    found = [replace(sweep.outcomes[number], cell=cell) for number, cell in enumerate(cells)]
+    if any(outcome.state == "stopped" for outcome in found):
+        raise Stopped(found)
+    return found
+
+
+def _refuse_duplicates(cells: Sequence[Cell]) -> None:
+    seen: set[str] = set()
+    for cell in cells:
+        if (place := os.path.abspath(cell.path)) in seen:
+            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
+        seen.add(place)
+
+
+def failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> list[str]:
+    """A line for each run that failed, with the traceback of its process if asked for."""
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    said = [(one.trace if traces and one.trace else one.error) for one in failed]
+    return [f"vase: {one.cell.path} failed: {text}" for one, text in zip(failed, said, strict=True)]
+
+
+def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> list[int]:
+    """Load the data and resolve the configuration once per kind of run; returns the steps of each run.
+
+    Wrong input is reported before anything starts, and workers do not race for downloads.
+    """
+    lengths: dict[str, int] = {}
+    keys = []
+    for cell in cells:
+        timeline = None
+        if cell.progress() == "started":
+            with suppress(OSError, ValueError, TypeError):  # damaged: resuming it reports how
+                timeline = RunDirectory(cell.path).timeline()
+        stages = None if timeline is None else timeline.stages
+        keys.append(json.dumps([replace(cell.settings, seed=0).to_dict(), stages], sort_keys=True))
+        if keys[-1] not in lengths:
+            lengths[keys[-1]] = make_plan(cell.settings, timeline, on_note).timeline.total
+    return [lengths[key] for key in keys]
+
+
+def _summary(cell: Cell) -> dict[str, Any]:
+    """The summary that the run wrote; computed again if it is damaged."""
+    try:
+        return dict(json.loads((cell.path / "summary.json").read_bytes()))
+    except ValueError:
+        return summary(cell.path)
+
+
+def portable(cell: Cell) -> Cell:
+    """The same run for a worker with another working directory: absolute paths, one thread."""
+    return Cell(Path(os.path.abspath(cell.path)), replace(absolute(cell.settings), threads=1))
+
+
+@dataclass
+class _Sweep:
+    """The driver's side of many runs."""
+
+    cells: list[Cell]
+    jobs: int
+    on_progress: Callable[[list[Status]], None]
+    totals: dict[int, int] = field(default_factory=dict)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    sent: set[int] = field(default_factory=set)
+    """Runs that were handed to the backend."""
+    folder: Path = Path()
+    broken: BaseException | None = None
+    """What `on_progress` raised."""
+
+    def run(self, todo: list[int], backend: Backend, address: str | None) -> None:
+        """Fill the outcomes of the given runs."""
+        with interruptible() as stop, engine(backend, self.jobs, address):
+            place = self.cells[todo[0]].path.parent
+            place.mkdir(parents=True, exist_ok=True)
+            self.folder = Path(tempfile.mkdtemp(prefix=".sweep-", dir=place))
+            try:
+                self.folder.chmod(0o755)
+                (self.folder / GO).touch()
+                with self._watched(stop):
+                    self._dispatch(todo, stop, own_session=backend == "processes")
+                self._collect(todo, "stopped")
+            finally:
+                shutil.rmtree(self.folder, ignore_errors=True)
+        if self.broken is not None:
+            raise self.broken
+
+    def _dispatch(self, todo: list[int], stop: threading.Event, own_session: bool) -> None:
+        """Hand the runs to the backend.
+
+        A process that dies (killed, out of memory) breaks the whole pool. The runs in progress are then tried one by
+        one, and the one that dies again has failed. If a backend takes no run at all (a lost cluster, no process
+        available), all remaining runs fail.
+        """
+        groups = [todo]
+        while groups and not stop.is_set():
+            group = groups.pop(0)
+            self.sent.clear()
+            try:
+                # At most `jobs` are in flight, however many workers a cluster has.
+                Parallel(pre_dispatch=self.jobs, batch_size=1)(
+                    delayed(work)(self.folder, n, self.cells[n].path, self.cells[n].settings, own_session)
+                    for n in self._sending(group)
+                )
+            except Exception as error:
+                self._collect(group)
+                left = [n for n in group if n not in self.outcomes]
+                if (len(group) == 1 or not self.sent) and not stop.is_set():
+                    what = "its process died" if self.sent else "it could not be started"
+                    text = f"{what} ({str(error).strip().splitlines()[0]})" if str(error).strip() else repr(error)
+                    for n in left:
+                        self.outcomes[n] = Outcome(self.cells[n], "failed", error=text)
+                elif left:
+                    suspects = [n for n in left if n in self.sent]
+                    rest = [n for n in left if n not in self.sent]
+                    groups = [*([n] for n in suspects), *([rest] if rest else []), *groups]
+            self._collect(group)
+
+    def _sending(self, group: list[int]) -> Iterator[int]:
+        for number in group:
+            self.sent.add(number)
+            yield number
+
+    def _collect(self, numbers: list[int], otherwise: State | None = None) -> None:
+        """Turn the last reports of ended runs into outcomes."""
+        for number in numbers:
+            if number in self.outcomes:
+                continue
+            cell, said = self.cells[number], report(self.folder, number)
+            state = said.get("state") if said.get("state") in ENDED else otherwise
+            if state == "done":
+                self.outcomes[number] = Outcome(cell, "done", _summary(cell))
+            elif state is not None:
+                self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
+
+    @contextmanager
+    def _watched(self, stop: threading.Event) -> Iterator[None]:
+        """While the block runs, report the progress, and stop the workers if `stop` is set."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(POLL_SECONDS):
+                if stop.is_set() or self.broken is not None:
+                    (self.folder / GO).unlink(missing_ok=True)
+                if self.broken is None:
+                    try:
+                        self.tell()
+                    except Exception as error:
+                        self.broken = error
+
+        thread = threading.Thread(target=watch, name="vase-sweep", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def tell(self) -> None:
+        """Call `on_progress` with the status of all runs."""
+        self.on_progress([self._status(number) for number in range(len(self.cells))])
+
+    def _status(self, number: int) -> Status:
+        name, total = self.cells[number].name, self.totals.get(number, 0)
+        if outcome := self.outcomes.get(number):
+            found = outcome.summary or {"steps": 0, "total": total}
+            return Status(name, outcome.state, found["steps"], found["total"], error=outcome.error)
+        said = report(self.folder, number) if number in self.sent else {}
+        values: dict[str, Any] = {key: said[key] for key in ("state", "step", "world", "error") if key in said}
+        return Status(name, total=total, **values)

@@ -1,0 +1,228 @@
+"""The callbacks of every run, in the order of their rows within a step."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from vase.checkpoint import State
+from vase.learners.protocol import InfersEnvironments, Learner
+from vase.learners.records import Step
+from vase.metrics.detection import compare_switch
+from vase.metrics.position import moves, position_latents
+from vase.metrics.probes import ProbeSuite
+from vase.metrics.worlds import measure_world
+from vase.rows import EndRow, KnownEnvironment, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
+from vase.training.callbacks import Callback, Run
+from vase.training.directory import RunDirectory
+from vase.training.fingerprints import Fingerprints
+from vase.training.imagination import Imagination
+from vase.training.plan import Plan, probe_settings
+
+_LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
+_POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
+"""Keep the random numbers of different measurements apart."""
+
+
+def standard_callbacks(
+    directory: RunDirectory, plan: Plan, learner: Learner, extra: Sequence[Callback] = ()
+) -> tuple[Callback, ...]:
+    """What the settings ask for. `extra` callbacks come after those with rows and before the checkpoint."""
+    settings, probing = plan.settings, probe_settings(plan.settings)
+    return (
+        Fingerprints(directory, plan),
+        Switches(),
+        StepRows(settings.rows_every),
+        *([] if probing is None else [Probes(ProbeSuite(plan.worlds, probing, seed=settings.seed))]),
+        *([Imagination(plan, learner)] if settings.imagination or settings.anticipation else []),
+        LearnerState(),
+        *([Measures()] if settings.measures else []),
+        *extra,
+        Timing(),
+        Checkpoints(settings.checkpoint_every),
+    )
+
+
+@dataclass
+class Switches(Callback):
+    """Rows of announced switches, compared with the true ones."""
+
+    saved = ("announced", "environment")
+    announced: int = 0
+    """Step of the last announced switch."""
+    environment: int | None = None
+    """The learner's environment after the last step; None before the first one."""
+
+    def on_step(self, run: Run, step: Step) -> list[SwitchRow]:
+        before, self.environment = self.environment, step.environment
+        if not step.switched:
+            return []
+        compared = {"true_step": None, "delay": None, "false_alarm": False}
+        if before is not None:
+            compared = compare_switch(run.plan.timeline.switches, self.announced, run.step)
+            self.announced = run.step
+        row = {
+            "kind": "switch",
+            "step": run.step,
+            "stage": run.stage,
+            "world": run.world,
+            "from": before,
+            "environment": step.environment,
+            "is_new": step.is_new,
+            **compared,
+            "reasons": list(step.reasons),
+        }
+        return [cast(SwitchRow, row)]
+
+
+@dataclass
+class StepRows(Callback):
+    """A row with the numbers of a step, every `every` steps."""
+
+    every: int
+
+    def on_step(self, run: Run, step: Step) -> list[StepRow]:
+        return [] if run.step % self.every else [step_row(run, step)]
+
+
+def step_row(run: Run, step: Step) -> StepRow:
+    """Every number of a step, rounded to what float32 holds."""
+    row = {
+        "kind": "step",
+        "step": run.step,
+        "stage": run.stage,
+        "world": run.world,
+        "environment": step.environment,
+        "held": step.held,
+        **{name: finite(getattr(step, name)) for name in _LOSSES},
+        "atypicality": [finite(value) for value in step.atypicality.tolist()],
+        "mask": step.mask.tolist(),
+    }
+    return cast(StepRow, row)
+
+
+def finite(value: float) -> float | None:
+    """A number with seven digits; None for what JSON cannot hold."""
+    return float(f"{value:.7g}") if math.isfinite(value) else None
+
+
+@dataclass
+class Probes(Callback):
+    """Rows of probes that are trained on the representation."""
+
+    suite: ProbeSuite
+
+    def on_step(self, run: Run, step: Step) -> list[Row]:
+        return self.suite.after_step(run.learner, run.step)
+
+    def state_dict(self) -> State:
+        return self.suite.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.suite.load_state_dict(state)
+
+
+@dataclass
+class LearnerState(Callback):
+    """Rows with the state of the learner and the position latents, at the end of each stage and of the run."""
+
+    saved = ("held", "dropped")
+    held: int = 0
+    """Batches that were held back so far."""
+    dropped: int = 0
+    """Held batches that were dropped so far."""
+
+    def on_step(self, run: Run, step: Step) -> list[Row]:
+        self.held += step.held
+        self.dropped += step.dropped
+        return []
+
+    def on_stage_end(self, run: Run) -> list[StageRow]:
+        learner = run.learner
+        row: Row = {"kind": "stage", "step": run.step, "stage": run.stage, "world": run.world}
+        if isinstance(learner, InfersEnvironments):
+            current = learner.environments[learner.environment]
+            row |= {"environment": current.index, "mask": current.mask.tolist(), "used": current.used.tolist()}
+        row |= {"environments": known_environments(learner), "held": self.held, "dropped": self.dropped}
+        if moves(run.plan.worlds[run.world][1]):
+            row["position"] = position_of(run, run.world)
+        return [cast(StageRow, row)]
+
+    def on_end(self, run: Run) -> list[EndRow]:
+        row: EndRow = {
+            "kind": "end",
+            "step": run.step,
+            "environments": known_environments(run.learner),
+            "held": self.held,
+            "dropped": self.dropped,
+        }
+        if moving := [world for world, (_, test) in run.plan.worlds.items() if moves(test)]:
+            row["position"] = position_of(run, moving[0])
+        return [row]
+
+
+def known_environments(learner: Learner) -> list[KnownEnvironment]:
+    """What a learner knows of its environments; nothing if it infers none."""
+    return [
+        {
+            "index": view.index,
+            "age": view.age,
+            "loss": finite(view.loss),
+            "mask": view.mask.tolist(),
+            "used": view.used.tolist(),
+        }
+        for view in (learner.environments if isinstance(learner, InfersEnvironments) else ())
+    ]
+
+
+def position_of(run: Run, world: str) -> PositionLatents:
+    """The position latents on held-out images of a world."""
+    number = list(run.plan.worlds).index(world)
+    rng = np.random.default_rng([run.plan.settings.seed, number, _POSITION_SALT])
+    found = position_latents(run.learner, run.plan.worlds[world][1], rng)
+    return {"world": world, "x": found["x"], "y": found["y"]}
+
+
+class Measures(Callback):
+    """Rows with disentanglement, reconstruction and dreams of every world seen so far, at the end of each stage."""
+
+    def on_stage_end(self, run: Run) -> Iterator[MeasuresRow]:
+        seen = {span.name for span in run.plan.timeline.until(run.step)}
+        for number, (world, (_, test)) in enumerate(run.plan.worlds.items()):
+            if world in seen:
+                rng = np.random.default_rng([run.plan.settings.seed, number, run.stage, _MEASURES_SALT])
+                place = {"kind": "measures", "step": run.step, "stage": run.stage, "world": world}
+                yield cast(MeasuresRow, place | measure_world(run.learner, test, rng))
+
+
+class Timing(Callback):
+    """timing.json: wall time of this process and of those that it continues."""
+
+    def on_start(self, run: Run) -> None:
+        self._earlier = [segment for segment in run.directory.timing() if segment["to"] <= run.step]
+        self._start, self._clock = run.step, time.perf_counter()
+
+    def on_save(self, run: Run) -> None:
+        seconds = round(time.perf_counter() - self._clock, 3)
+        run.directory.write_timing([*self._earlier, {"from": self._start, "to": run.step, "seconds": seconds}])
+
+
+@dataclass
+class Checkpoints(Callback):
+    """Saves the run at its start and end, every `every` steps, and before it stops."""
+
+    every: int
+    every_process = True
+
+    def on_start(self, run: Run) -> None:
+        if run.step == 0:
+            run.save()
+
+    def on_step_end(self, run: Run) -> None:
+        if run.step % self.every == 0 or run.step == run.total or run.stopping:
+            run.save()
