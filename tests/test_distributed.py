@@ -277,7 +277,7 @@ def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
     assert code != 0
     stopped = VASE.load(run / "checkpoint").steps
     assert stopped >= 10
-    assert f"stopped and saved at step {stopped:,} of 100,000. Go on with: vase train --resume --out {run}" in out
+    assert f"stopped and saved at step {stopped:,} of 100,000. Resume with: vase train --resume --out {run}" in out
     far = max(120, stopped + 20)
     jobs = {
         run: Job(tmp_path / "resumed", COMMAND, "train", "--resume", f"--out={run}", workers=1),
@@ -318,7 +318,7 @@ def test_what_the_first_worker_refuses_ends_all(tmp_path):
     (tmp_path / "run" / "thesis.tex").write_text("words")
     code, _, err = Job(tmp_path, COMMAND, *RUN, f"--out={tmp_path / 'run'}").wait()
     assert code != 0
-    assert "run already exists and is not empty: go on with --resume, or name another directory" in err
+    assert "run already exists and is not empty: resume it with --resume, or name another directory" in err
     assert "lost the others" not in err
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["thesis.tex"]
 

@@ -145,13 +145,13 @@ def test_train_summary_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 6
 
-    assert "go on with --resume" in error_of(capsys, "train", "--stream", "digits*6", "--out", str(path), *TINY)
+    assert "resume it with --resume" in error_of(capsys, "train", "--stream", "digits*6", "--out", str(path), *TINY)
     wrong = error_of(capsys, "train", "--resume", "--out", str(path), "--seed", "4")
     assert "seed = 4, but runs/digits_6-smoke-seed3 was started with seed = 3" in wrong
     wrong = error_of(capsys, "train", "--resume", "--out", str(path), "--set", "network.latents=6")
     assert "overrides = {'network.latents': '6'}" in wrong
     assert main(["train", "--resume", "--out", str(path)]) == 0
-    assert "going on from step 6 of 6" in capsys.readouterr().out
+    assert "resuming from step 6 of 6" in capsys.readouterr().out
     same = ["--stream", "digits*6", "--seed", "3", "--set", "network.latents=5", *TINY]
     assert main(["train", "--resume", *same]) == 0, "the original command with --resume goes on as well"
 
@@ -167,7 +167,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert "Go on with: vase train --resume --out stopped" in out
+    assert "Resume with: vase train --resume --out stopped" in out
     assert "Traceback" not in err
     assert not RunDirectory(tmp_path / "stopped").is_complete()
     assert main(["train", "--resume", "--out", "stopped", "--quiet"]) == 0

@@ -203,7 +203,7 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
         train(path, resume=True)
         assert_same(path, reference)
         shutil.rmtree(path)
-    assert crashes >= 8
+    assert crashes == 5  # learner, callbacks, manifest, timing, summary
 
 
 @pytest.mark.parametrize("moment", ["early", "while a batch is held", "after a switch"])
@@ -286,7 +286,7 @@ make_world = plan_module.make_world
 
 
 def test_a_run_is_never_overwritten(copy: Path, reference: Path) -> None:
-    with pytest.raises(FileExistsError, match=rf"{copy} is a run already: go on with --resume, or .* --out"):
+    with pytest.raises(FileExistsError, match=rf"{copy} is a run already: resume it with --resume, or .* --out"):
         train(copy, SETTINGS)
     assert_same(copy, reference)
 

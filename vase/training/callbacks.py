@@ -31,11 +31,10 @@ class Callback:
     """Base class with hooks that do nothing.
 
     Within a step, the hooks of all callbacks are called in the order on_batch, on_step, on_stage_end, on_end,
-    on_step_end. Rows that a hook returns are written to rows.jsonl at once. Of several workers, only the first one has
-    callbacks, unless `every_process` is set.
+    on_step_end. Rows that a hook returns are written to rows.jsonl at once. Of several workers, only the first one
+    calls callbacks (`Checkpoints` apart), so `on_batch` changes its shard alone.
     """
 
-    every_process: ClassVar[bool] = False
     saved: ClassVar[tuple[str, ...]] = ()
     """Attributes that `state_dict` saves, where it is not overridden."""
 
@@ -101,14 +100,9 @@ class Run:
 
     def __post_init__(self) -> None:
         names = [callback.name for callback in self.callbacks]
-        for callback in self.callbacks:
-            if names.count(callback.name) > 1:
-                raise ValueError(f"two callbacks are named {callback.name!r}: give each a `name` of its own.")
-            if self.distributed.size > 1 and type(callback).on_batch is not Callback.on_batch:
-                raise ValueError(
-                    f"callback {callback.name!r} with {self.distributed.size} workers: it changes batches, which only "
-                    "the first worker would see; start the run without torchrun."
-                )
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two callbacks are named {name!r}: give each a `name` of its own.")
 
     @property
     def step(self) -> int:

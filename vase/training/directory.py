@@ -41,21 +41,9 @@ class RunDirectory:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-
-    @property
-    def rows_path(self) -> Path:
-        """The rows."""
-        return self.path / "rows.jsonl"
-
-    @property
-    def checkpoint_path(self) -> Path:
-        """The folder that holds the committed state."""
-        return self.path / "checkpoint"
-
-    @property
-    def figures_path(self) -> Path:
-        """Where figures go."""
-        return self.path / "figures"
+        self.rows_path = self.path / "rows.jsonl"
+        self.checkpoint_path = self.path / "checkpoint"
+        self.figures_path = self.path / "figures"
 
     # ---------------------------------------------------------------- configuration
 
@@ -65,10 +53,10 @@ class RunDirectory:
             raise FileExistsError(f"{self.path} is a file; name another directory with --out.")
         if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
             what = "is a run already" if (self.path / "config.json").exists() else "already exists and is not empty"
-            raise FileExistsError(f"{self.path} {what}: go on with --resume, or name another directory with --out.")
+            raise FileExistsError(f"{self.path} {what}: resume it with --resume, or name another directory with --out.")
 
     def write_config(self, plan: Plan) -> None:
-        """Fix what this run is."""
+        """Write config.json."""
         value = {
             "format": FORMAT,
             "settings": plan.settings.to_dict(),
@@ -123,23 +111,23 @@ class RunDirectory:
             raise ValueError(f"{self.rows_path} is damaged ({error}); restore it from a copy.") from error
 
     def timing(self) -> list[dict[str, float]]:
-        """Measured pieces of the run: {"from", "to", "seconds"}; empty if none can be read."""
+        """Timed segments of the run: {"from", "to", "seconds"}; empty if none can be read."""
         try:
             return list(json.loads((self.path / "timing.json").read_bytes())["segments"])
         except (OSError, ValueError, KeyError, TypeError):
             return []
 
     def write_timing(self, segments: list[dict[str, float]]) -> None:
-        """Replace the measured pieces."""
+        """Replace the timed segments."""
         checkpoint.write_json_atomic(self.path / "timing.json", {"segments": segments})
 
     def pictures(self) -> dict[str, np.ndarray]:
-        """What `keep_pictures` kept, by name; nothing in most runs."""
+        """The content of pictures.npz, by name; empty for most runs."""
         path = self.path / "pictures.npz"
         return checkpoint.read_arrays(path) if path.exists() else {}
 
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
-        """Add pictures to those that the run has, or replace them."""
+        """Add pictures to pictures.npz, or replace them."""
         checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
 
     # ---------------------------------------------------------------- checkpoint
@@ -184,7 +172,7 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory alone; the lock ends with the process, however it ends."""
+        """Lock the directory; the lock ends with the process, however it ends."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -207,7 +195,7 @@ class RunDirectory:
 
 
 def versions() -> dict[str, str]:
-    """What computed this run."""
+    """Versions of the packages that a run depends on."""
     return {
         "vase": vase.__version__,
         "torch": str(torch.__version__),
@@ -217,10 +205,10 @@ def versions() -> dict[str, str]:
 
 
 def explain_disk_error(error: OSError, path: Path) -> OSError:
-    """An OSError of writing in words: what is full or closed, and how to go on."""
+    """An OSError of writing, with its cause and how to resume."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     what = "the disk is full" if full else (error.strerror or str(error))
     return OSError(
         f"{path} cannot be written: {what}. The last checkpoint is intact; "
-        f"{'free some space' if full else 'repair this'} and go on with: vase train --resume --out {path}"
+        f"{'free some space' if full else 'repair this'} and resume with: vase train --resume --out {path}"
     )

@@ -29,8 +29,6 @@ _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
 _SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
 """Defaults that are left out of a saved run, so that older versions can read it."""
-_OPTION = "learner."
-"""Overrides whose name starts like this are options of the learner, not fields of the configuration."""
 
 
 def option(default: Any, help: str, **details: Any) -> Any:
@@ -110,11 +108,11 @@ class RunSettings:
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
-        if options := {name: value for name, value in self.overrides.items() if name.startswith(_OPTION)}:
-            given = {name.removeprefix(_OPTION): value for name, value in options.items()}
-            object.__setattr__(self, "learner_options", {**self.learner_options, **given})
-            rest = {name: value for name, value in self.overrides.items() if name not in options}
-            object.__setattr__(self, "overrides", rest)
+        options = {name: value for name, value in self.overrides.items() if name.startswith("learner.")}
+        rest = {name: value for name, value in self.overrides.items() if name not in options}
+        object.__setattr__(self, "overrides", rest)
+        given = {name.removeprefix("learner."): value for name, value in options.items()}
+        object.__setattr__(self, "learner_options", {**self.learner_options, **given})
         preset(self.preset)
         least = {"seed": 0, "batch_size": 2}
         counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")

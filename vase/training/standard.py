@@ -214,10 +214,9 @@ class Timing(Callback):
 
 @dataclass
 class Checkpoints(Callback):
-    """Saves the run at its start and end, every `every` steps, and before it stops."""
+    """Saves the run at its start and end, every `every` steps, and before it stops; every worker takes part."""
 
     every: int
-    every_process = True
 
     def on_start(self, run: Run) -> None:
         if run.step == 0:
