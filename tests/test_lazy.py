@@ -1,28 +1,44 @@
-"""Public names that are imported on first use."""
-
-from __future__ import annotations
-
-import subprocess
 import sys
+import types
 
 import pytest
 
-import vase
+from vase.lazy import attach
 
 
-def test_names_of_the_package() -> None:
-    from vase import VASE, Encoding, EnvironmentView, Inference, Step, VASEConfig
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with one heavy module that counts its imports."""
+    folder = tmp_path / "lazily"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "from vase.lazy import attach\n__getattr__, __dir__, __all__ = attach(__name__, {'Big': 'heavy'})\n"
+    )
+    (folder / "heavy.py").write_text("class Big: ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield __import__("lazily")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lazily"]:
+        del sys.modules[name]
 
-    assert (VASE.__module__, VASEConfig.__module__) == ("vase.learners.vase", "vase.config")
-    assert {kind.__module__ for kind in (Encoding, EnvironmentView, Inference, Step)} == {"vase.learners.records"}
-    for name in vase.__all__:
-        assert getattr(vase, name) is not None
-        assert name in dir(vase)
-    with pytest.raises(AttributeError, match="module 'vase' has no attribute 'VASEE'"):
-        _ = vase.VASEE  # type: ignore[attr-defined]
+
+def test_a_name_is_imported_on_first_use(package):
+    assert "lazily.heavy" not in sys.modules
+    assert (package.__all__, "Big" in dir(package), "Big" in vars(package)) == (["Big"], True, False)
+    assert package.Big is sys.modules["lazily.heavy"].Big
+    assert "Big" in vars(package)
 
 
-def test_importing_the_package_and_its_configuration_is_cheap() -> None:
-    script = "import sys, vase; vase.VASEConfig; import vase.training.settings; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+def test_from_import_finds_names_and_submodules(package):
+    from lazily import Big, heavy
+
+    assert isinstance(heavy, types.ModuleType)
+    assert heavy.Big is Big
+
+
+def test_other_names_are_missing(package):
+    with pytest.raises(AttributeError, match="module 'lazily' has no attribute 'Small'"):
+        _ = package.Small
+    getter, _, names = attach("lazily", {"b": "heavy", "a": "heavy"})
+    assert names == ["a", "b"]
+    with pytest.raises(AttributeError):
+        getter("c")

@@ -1,10 +1,24 @@
-"""Suggestions for misspelt names."""
+import pytest
 
-from vase.spelling import suggest
+from vase.spelling import did_you_mean, suggest
 
 
-def test_the_most_similar_name() -> None:
-    assert suggest("--stps", ["--stream", "--steps"]) == "--steps"
-    assert suggest("xyz", ["--stream", "--steps"]) is None
-    assert suggest("fig", ["figure2"]) == "figure2", "2·3/(3 + 7) = 0.6 is just enough"
-    assert suggest("fig", ["figure2"], cutoff=0.61) is None
+@pytest.mark.parametrize(
+    ("name", "known", "nearest"),
+    [
+        ("mnits", ("mnist", "fashion"), "mnist"),
+        ("gama", ("capacity.gamma", "mask.threshold"), "capacity.gamma"),  # by the last part
+        ("capcity.gamma", ("capacity.gamma", "mask.gamma"), "capacity.gamma"),
+        ("zzzz", ("mnist", "fashion"), None),
+        ("", ("mnist",), None),
+        ("mnist", (), None),
+    ],
+)
+def test_the_nearest_name(name, known, nearest):
+    assert suggest(name, iter(known)) == nearest
+    assert did_you_mean(name, iter(known)) == (f"; did you mean {nearest!r}?" if nearest else ".")
+
+
+def test_the_cutoff_decides_how_close_is_close():
+    assert suggest("fashnist", ["fashion"], cutoff=0.5) == "fashion"
+    assert suggest("fashnist", ["fashion"], cutoff=0.9) is None

@@ -13,8 +13,6 @@ from vase.cli.options import add_settings, given_settings, new_settings
 from vase.cli.parsing import Parser
 from vase.training.settings import PRESET_DEFAULTS, RunSettings
 
-FIELDS = [field.name for field in dataclasses.fields(RunSettings)]
-
 
 def parsed(*words: str) -> argparse.Namespace:
     return make_parser().parse_args(["train", *words])
@@ -64,7 +62,6 @@ def test_assignments() -> None:
     assert given == {"overrides": {"capacity.gamma": "7", "batch_size": "8"}}
 
 
-@pytest.mark.skipif("learner" not in FIELDS, reason="settings without a learner")
 def test_options_of_a_learner() -> None:
     words = ["--learner", "mine:Mine", "--set", "learner.rate=0.1", "--set", "mask.minimum=2"]
     settings = new_settings(given_settings(parsed(*words))).to_dict()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vase.cli.options import add_settings, add_shared
 from vase.cli.parsing import add_actions, add_command
 from vase.experiments.tables import FORMATS, render_all
-from vase.spelling import suggest
+from vase.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from vase.experiments.experiment import Experiment
@@ -169,6 +169,4 @@ def _figure(arguments: argparse.Namespace) -> None:
 def _require(chosen: Sequence[str], known: Collection[str], text: str) -> None:
     for name in chosen:
         if name not in known:
-            close = suggest(name, known)
-            hint = f"; did you mean {close!r}?" if close else "."
-            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}{hint}")
+            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}{did_you_mean(name, known)}")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from vase.spelling import suggest
+from vase.spelling import did_you_mean, suggest
 
 _FOLDER = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}
 _COMPLETION = {"DIR": _FOLDER, "RUN": _FOLDER, "FILE": {"bash": "_shtab_compgen_files", "zsh": "_files"}}
@@ -53,11 +53,10 @@ def hint(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the closest known one, and all of them.
 
     >>> hint("trian", ["train", "demo"]), hint("x", ["train", "demo"])
-    ("; did you mean 'train'? Known: train, demo", '; known: train, demo')
+    ("; did you mean 'train'? Known: train, demo", '. Known: train, demo')
     """
     known = list(known)
-    close = suggest(name, known)
-    return f"; did you mean {close!r}? Known: {', '.join(known)}" if close else f"; known: {', '.join(known)}"
+    return f"{did_you_mean(name, known)} Known: {', '.join(known)}"
 
 
 def whole_number(text: str) -> int:
