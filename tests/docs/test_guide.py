@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from vase.cli import make_parser
-from vase.experiments import EXPERIMENTS, Result
+from vase.experiments import Result
+from vase.experiments.registry import EXPERIMENTS
 from vase.worlds import DataUnavailable, Schedule, Stage, download, from_array, make_world
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
