@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 
@@ -14,16 +13,17 @@ from vase.bench import precision
 from vase.bench.contestants import Learner, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, Timings, interleave
-from vase.cli.bench import arguments, main
+from vase.cli.bench import add_arguments, run
+from vase.cli.parsing import Parser
 from vase.machine import HalfPrecision
 
 SMOKE = VASEConfig.smoke()
 
 
 def bench(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    arguments(parser)
-    return main(parser.parse_args(words))
+    parser = Parser()
+    add_arguments(parser)
+    return run(parser.parse_args(words))
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_the_rounds():

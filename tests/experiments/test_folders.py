@@ -33,7 +33,7 @@ class TestFolders:
             settings.extend(job.settings for job in jobs)
             return jobs
 
-        monkeypatch.setattr("vase.cli.experiment.jobs_of", note)
+        monkeypatch.setattr("vase.experiments.jobs_of", note)
         return settings
 
     def test_faces_reach_the_run(self, planned: list[RunSettings], tmp_path: Path) -> None:

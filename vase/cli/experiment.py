@@ -1,103 +1,68 @@
-"""The command `vase experiment`: list, run, table, figure."""
+"""Run the paper's experiments, print their tables and draw their figures."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vase.config import preset
-from vase.experiments.experiment import Experiment, resolve
-from vase.experiments.registry import experiment_names, load_experiment
-from vase.experiments.results import Result, checked_results, jobs_of
-from vase.experiments.runner import check_jobs, missing, place, run_jobs
+from vase.cli.options import add_settings, add_shared
+from vase.cli.parsing import add_actions, add_command
 from vase.experiments.tables import FORMATS, render_all
-from vase.sweeps.backends import BACKENDS
-from vase.sweeps.grid import read_seeds
-from vase.sweeps.progress import sweep_watcher
-from vase.sweeps.runner import failures
-from vase.worlds.sources import FACES_VARIABLE
+from vase.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from vase.experiments.experiment import Experiment
+
+EXAMPLE = "vase experiment table ablation"
+_RUNS: Any = {"metavar": "DIR", "help": "folder for the runs (default: %(default)s)"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of `vase experiment` to a parser."""
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    _action(actions, "list", _list, "Name the experiments, their tables, figures and finished runs.")
-    runner = _action(actions, "run", _run, "Train what is missing, side by side; given again, the command goes on.")
-    _name(runner)
-    runner.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
-    runner.add_argument("--seeds", help="e.g. 0-4 or 0,1,7 (default: those of the experiment)")
-    runner.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
-    runner.add_argument(
-        "--backend", choices=BACKENDS, default="processes", help="of this machine, or a cluster (default: %(default)s)"
-    )
-    runner.add_argument("--address", help="of a running Ray or Dask cluster (default: one on this machine)")
-    runner.add_argument("--runs", default="runs/experiments", metavar="DIR", help="for the runs (default: %(default)s)")
-    _folders(runner)
-    runner.add_argument("--device", help="auto, cpu, cuda, ... (default: auto)")
-    runner.add_argument("--dry-run", action="store_true", help="list the runs, and train nothing")
-    runner.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
-    checker = _action(
-        actions, "check", _check, "Train finished runs again, and compare every row with its result file."
-    )
-    _name(checker)
-    checker.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
-    checker.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side (default: %(default)s)")
-    checker.add_argument("--runs", default="runs/again", metavar="DIR", help="for the runs (default: %(default)s)")
-    _folders(checker)
-    checker.add_argument("--quiet", action="store_true", help="for logs: few lines, also on a terminal")
-    printer = _action(actions, "table", _table, "Print a table from the finished runs.")
-    _name(printer)
-    printer.add_argument("tables", nargs="*", metavar="TABLE", help="(default: the main one; 'all' for all)")
-    printer.add_argument("--format", choices=FORMATS, default="text", help="(default: %(default)s)")
-    painter = _action(actions, "figure", _figure, "Draw figures from the finished runs.")
-    _name(painter)
-    painter.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all of them)")
-    painter.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `vase experiment`."""
+    actions = add_actions(parser)
+    _action(actions, "list", run, "")
+    _run_arguments(_action(actions, "run", _run))
+    _check_arguments(_action(actions, "check", _check, " ablation disentangled-SDA-3 entangled-S-0"))
+    table = _action(actions, "table", _table)
+    table.add_argument("tables", nargs="*", metavar="TABLE", help="(default: the main one; 'all' for all)")
+    table.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default: %(default)s)")
+    figure = _action(actions, "figure", _figure)
+    figure.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all)")
+    figure.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
 
 
-_EXAMPLES = {"list": "", "check": " ablation disentangled-SDA-3 entangled-S-0"}
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
+    parser.add_argument("--runs", default="runs/experiments", **_RUNS)
+    add_settings(parser, "data", "faces", "frames", "device")
+    add_shared(parser, "--seeds", "--jobs", "--backend", "--address", "--dry-run", "--quiet")
 
 
-def _action(actions: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
-    example = f"vase experiment {name}{_EXAMPLES.get(name, ' ablation')}"
-    parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=text[0].lower() + text[1:].rstrip("."), description=text, epilog=f"example: {example}"
-    )
-    parser.set_defaults(run=run)
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
+    parser.add_argument("--runs", default="runs/again", **_RUNS)
+    add_settings(parser, "data", "faces", "frames")
+    add_shared(parser, "--jobs", "--quiet")
+
+
+def _action(actions: Any, name: str, run: Any, example: str = " ablation") -> argparse.ArgumentParser:
+    parser = add_command(actions, name, run.__doc__, f"vase experiment {name}{example}", run)
+    if example:
+        parser.add_argument(
+            "experiment", metavar="EXPERIMENT", help="a name from 'vase experiment list', or package.module:EXPERIMENT"
+        )
     parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
-    parser.add_argument("--preset", default="laptop", help="laptop, paper or smoke (default: %(default)s)")
+    add_settings(parser, "preset", preset="laptop")
     return parser
 
 
-def _name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "experiment",
-        metavar="EXPERIMENT",
-        help=f"of {', '.join(experiment_names())}, or package.module:EXPERIMENT of your own",
-    )
+def run(arguments: argparse.Namespace) -> None:
+    """List the experiments with their tables, figures, conditions and finished runs."""
+    from vase.experiments import experiment_names, jobs_of, load_experiment
 
-
-def _folders(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", metavar="DIR", help="folder with the datasets' idx files, tried first")
-    parser.add_argument(
-        "--faces",
-        metavar="DIR",
-        help=f"pictures for the world faces, e.g. CelebA's (default: {FACES_VARIABLE} or the ORL faces)",
-    )
-    parser.add_argument(
-        "--frames", metavar="DIR", help="frames of outdoors and indoors, e.g. DeepMind Lab's (default: rendered ones)"
-    )
-
-
-def _experiment(arguments: argparse.Namespace) -> Experiment:
-    preset(arguments.preset)
-    return load_experiment(arguments.experiment)
-
-
-def _list(arguments: argparse.Namespace) -> None:
     for experiment in map(load_experiment, experiment_names()):
         jobs = jobs_of(experiment, arguments.preset, arguments.results, "runs")
         done = sum(job.target.exists() for job in jobs)
@@ -109,42 +74,54 @@ def _list(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    experiment = _experiment(arguments)
+    """Train the runs that have no result yet; the same command, repeated, continues."""
+    from vase.experiments import jobs_of, load_experiment
+    from vase.experiments.runner import missing, place, run_jobs
+    from vase.sweeps.grid import read_seeds
+    from vase.sweeps.progress import sweep_watcher
+    from vase.sweeps.runner import failures
+
+    experiment = load_experiment(arguments.experiment)
+    where = arguments.preset, arguments.results, arguments.runs
     seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
-    jobs = jobs_of(
-        experiment,
-        arguments.preset,
-        arguments.results,
-        arguments.runs,
-        only=arguments.only,
-        seeds=seeds,
-        **place(experiment, vars(arguments)),
-    )
+    jobs = jobs_of(experiment, *where, only=arguments.only, seeds=seeds, **place(experiment, vars(arguments)))
     todo = missing(jobs)
     if arguments.dry_run:
         for job in jobs:
             print(f"{job.target}: {'to do' if job in todo else 'finished'}")
         return 0
     print(f"{experiment.name}: {len(jobs) - len(todo)} of {len(jobs)} runs are finished")
-    with sweep_watcher(arguments.quiet) as watch:
-        run = {"workers": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
-        outcomes = run_jobs(todo, on_progress=watch, **run) if todo else []
-    failed = failures(outcomes, traces=arguments.traceback)
+    failed: list[str] = []
+    if todo:
+        how = {"workers": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
+        with sweep_watcher(arguments.quiet) as watch:
+            outcomes = run_jobs(todo, on_progress=watch, **how)
+        failed = failures(outcomes, traces=arguments.traceback)
     for line in failed:
         print(line, file=sys.stderr)
     if not failed:
-        where = "".join(
-            f" --{name} {value}"
-            for name, default in (("preset", "laptop"), ("results", "results"))
-            if (value := getattr(arguments, name)) != default
-        )
-        figures = f"; figures: vase experiment figure {experiment.command_name}{where}" if experiment.figures else ""
-        print(f"Table: vase experiment table {experiment.command_name}{where}{figures}")
+        print(_next_commands(experiment, arguments))
     return 1 if failed else 0
 
 
+def _next_commands(experiment: Experiment, arguments: argparse.Namespace) -> str:
+    """The commands that show the results of the runs."""
+    where = "".join(
+        f" --{name} {value}"
+        for name, default in (("preset", "laptop"), ("results", "results"))
+        if (value := getattr(arguments, name)) != default
+    )
+    figures = f"; figures: vase experiment figure {experiment.command_name}{where}" if experiment.figures else ""
+    return f"Table: vase experiment table {experiment.command_name}{where}{figures}"
+
+
 def _check(arguments: argparse.Namespace) -> int:
-    experiment = _experiment(arguments)
+    """Train finished runs again and compare every row with the result file."""
+    from vase.experiments import Result, jobs_of, load_experiment
+    from vase.experiments.runner import check_jobs, place
+    from vase.sweeps.progress import sweep_watcher
+
+    experiment = load_experiment(arguments.experiment)
     where = arguments.preset, arguments.results, arguments.runs
     every = {job.name: job for job in jobs_of(experiment, *where, **place(experiment, vars(arguments)))}
     _require(arguments.names, every, f"{experiment.name} has no run")
@@ -158,7 +135,12 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _table(arguments: argparse.Namespace) -> None:
-    experiment = _experiment(arguments)
+    """Print a table from the finished runs."""
+    from vase.experiments import load_experiment
+    from vase.experiments.experiment import resolve
+    from vase.experiments.results import checked_results
+
+    experiment = load_experiment(arguments.experiment)
     names = arguments.tables or [next(iter(experiment.tables))]
     chosen = list(experiment.tables) if names == ["all"] else names
     _require(chosen, experiment.tables, f"{experiment.name} has no table")
@@ -168,9 +150,13 @@ def _table(arguments: argparse.Namespace) -> None:
 
 
 def _figure(arguments: argparse.Namespace) -> None:
-    from vase.plots.style import save  # here, because it takes matplotlib half a second to wake up
+    """Draw figures from the finished runs."""
+    from vase.experiments import load_experiment
+    from vase.experiments.experiment import resolve
+    from vase.experiments.results import checked_results
+    from vase.plots.style import save
 
-    experiment = _experiment(arguments)
+    experiment = load_experiment(arguments.experiment)
     chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures
     if not experiment.figures:
         raise ValueError(f"{experiment.name} has no figures; its tables: {', '.join(experiment.tables)}.")
@@ -180,7 +166,7 @@ def _figure(arguments: argparse.Namespace) -> None:
         print(save(resolve(experiment.figures[name])(results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
 
 
-def _require(chosen: Sequence[str], known: Any, text: str) -> None:
+def _require(chosen: Sequence[str], known: Collection[str], text: str) -> None:
     for name in chosen:
         if name not in known:
-            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}.")
+            raise ValueError(f"{text} {name!r}; it has {', '.join(known) or 'none'}{did_you_mean(name, known)}")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from vase.spelling import did_you_mean
 from vase.training.settings import RunSettings
 
 Reference = str | Callable[..., Any]
 """A function, or "package.module:function", which is imported when it is called for."""
 FIVE_SEEDS = (0, 1, 2, 3, 4)
 THREE_SEEDS = (0, 1, 2)
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A hint at the known name that is closest to a wrong one; empty if none is close."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known) or 'none'}."
 
 
 def resolve(reference: Reference) -> Any:

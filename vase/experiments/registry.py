@@ -6,7 +6,8 @@ import os
 import sys
 from dataclasses import replace
 
-from vase.experiments.experiment import Experiment, did_you_mean, resolve
+from vase.experiments.experiment import Experiment, resolve
+from vase.spelling import did_you_mean
 
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
@@ -34,8 +35,8 @@ def load_experiment(name: str) -> Experiment:
         found: Experiment = resolve(EXPERIMENTS[name])
         return found
     if ":" not in name:
-        hint = did_you_mean(name, experiment_names())
-        raise ValueError(f"no experiment {name!r}{hint} One of your own is named as package.module:EXPERIMENT.")
+        known = f"{', '.join(EXPERIMENTS)}, and package.module:EXPERIMENT of your own"
+        raise ValueError(f"no experiment {name!r}; there are {known}{did_you_mean(name, EXPERIMENTS)}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     own = resolve(name)
