@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vase.metrics.record import Period, Record, title
+from vase.metrics.record import Period, Record
+from vase.worlds.spec import title
 
 
 def step(number: int, environment: int, alpha: tuple[float | None, ...] = (0.1, 0.2)) -> dict[str, object]:

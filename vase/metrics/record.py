@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from vase.rows import Row
-from vase.worlds.spec import title as title
 from vase.worlds.timeline import Span, Timeline
 
 

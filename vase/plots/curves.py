@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from vase.metrics.forgetting import Metric, forgetting, maximum
-from vase.metrics.record import Period, Record, title
+from vase.metrics.record import Period, Record
 from vase.plots.style import GREY, INK, LATENT_COLOURS, new_figure, styled, tint, world_colour
+from vase.worlds.spec import title
 from vase.worlds.timeline import Span
 
 _TICKS = (0, 0.1, 0.3, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -14,9 +14,9 @@ from vase import checkpoint
 from vase.images import as_bytes
 from vase.learners.protocol import Dreams
 from vase.metrics.latents import learner_states
-from vase.metrics.record import title
 from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traverse
 from vase.plots.style import world_colour
+from vase.worlds.spec import title
 
 POINTS = 7
 """Frames of each traversal."""

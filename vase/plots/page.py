@@ -7,11 +7,12 @@ from matplotlib.figure import Figure, SubFigure
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.position import axis_names
-from vase.metrics.record import Record, title
+from vase.metrics.record import Record
 from vase.plots.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.plots.latents import draw_latent_use, state_legend
 from vase.plots.pictures import DecodingLearner, Images, draw_traversals, order_latents, traversal_of
 from vase.plots.style import new_figure, styled, world_colour
+from vase.worlds.spec import title
 
 _SHOWN = 6
 """Environments whose traversals fit on the page."""
