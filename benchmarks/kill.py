@@ -1,6 +1,6 @@
 """Kill a training run ten times at random moments, resume it each time, and compare it with one that ran through.
 
-    python benchmarks/kill.py [--kills 10] [--seed 0]
+    python -m benchmarks.kill [--kills 10] [--seed 0]
 
 Prints whether rows and weights are the same to the last bit, and writes results/learner/kill.json.
 """
@@ -68,7 +68,7 @@ def main() -> int:
         if start(torn, resume=True).wait() != 0:
             return 1
         same = fingerprint(whole) == fingerprint(torn)
-        result = {"command": "python benchmarks/kill.py", "options": OPTIONS, "kills_after_rows": killed}
+        result = {"command": "python -m benchmarks.kill", "options": OPTIONS, "kills_after_rows": killed}
         result |= {"identical": same, "sha256": fingerprint(whole)}
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(result, indent=1) + "\n")

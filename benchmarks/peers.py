@@ -1,6 +1,6 @@
-"""What a user would run instead of VASE, timed by turns with the learner; `vase bench --only peers` calls this.
+"""What a user would run instead of VASE, timed by turns with the learner, in a process with its own interpreter.
 
-    PYTHON benchmarks/peers.py '{"preset": "laptop", "rounds": 5}'
+    PYTHON -m benchmarks.peers '{"preset": "laptop", "rounds": 5}'
 
 PYTHON needs what vase needs, and the peers: pythae (a VAE and a disentangled β-VAE, by its own trainer) and
 avalanche-lib (generative replay of a VAE, by its own strategy). They get the architecture of the preset as a user would
@@ -13,7 +13,6 @@ are ready. The learner is timed once, on uint8 batches that it has to convert it
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import sys
 import tempfile
@@ -26,11 +25,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from vase.bench import child
+from benchmarks import child
 from vase.bench.contestants import FIRST, SECOND, Learner, block, floats, timed_config
-from vase.bench.timing import interleave
+from vase.bench.report import Part
+from vase.bench.timing import Ratio, Spread, interleave
 from vase.config import VASEConfig
-from vase.machine import keep_memory
 
 Block = Callable[[], object]
 """A call that takes as many steps as a block has."""
@@ -292,15 +291,35 @@ def versions() -> str:
     return ", ".join(found)
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    keep_memory()
-    asked = json.loads(sys.argv[1])
+def measure(preset: str, rounds: int, python: str | None = None) -> Part:
+    """Time per training step of each peer that can be imported, by turns with the learner."""
+    title = f"Peers: {preset} networks, float32, one thread"
+    outcome = child.run("benchmarks.peers", {"preset": preset, "rounds": rounds}, python)
+    rows, ratios, notes = [], [], []
+    for said in outcome.said:
+        notes += said.get("notes", [])
+        seconds = said.get("seconds", {})
+        rows += [{"step": name, "ms": Spread.of([1e3 * s for s in values])} for name, values in seconds.items()]
+        ratios += [
+            Ratio.of(f"{over} / {under}", seconds[over], seconds[under], at_least=1.0)
+            for over, under in said.get("pairs", [])
+        ]
+    if outcome.failure is not None:
+        notes.append(f"The peers' process failed: {outcome.failure}")
+    return Part("peers", title, rows, ratios, notes)
+
+
+def answer(asked: dict[str, Any]) -> None:
+    """In the process of its own: compare, while the peers' own output is dropped."""
     with (
         open(os.devnull, "w") as nowhere,
         tempfile.TemporaryDirectory() as scratch,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
     ):
-        answer = compare(timed_config(asked["preset"]), asked["rounds"], scratch)
-    child.say(**answer)
+        found = compare(timed_config(asked["preset"]), asked["rounds"], scratch)
+    child.say(**found)
+
+
+if __name__ == "__main__":
+    child.serve(answer)

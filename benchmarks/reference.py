@@ -1,4 +1,4 @@
-"""The most straightforward VASE step in PyTorch: for reading, and as the yardstick of `vase bench`.
+"""The most straightforward VASE step in PyTorch: for reading, and as a yardstick for the learner's step.
 
 Achille et al. 2018, Section 3 and App. A, one line after the other: plain modules, one pass per purpose, the textbook
 optimiser. What the learner adds for its results (patience, slow weights, gates, recruiting) or speed is left out.
@@ -67,7 +67,7 @@ class Reference:
         self.optimiser = torch.optim.Adam(self.nets.parameters(), lr=config.learning_rate)
         self.environments: list[Environment] = []
         self.current = self.t = 0
-        self.be_born()
+        self.add_environment()
 
     def step(self, x: Tensor) -> dict[str, float]:
         """Learn one batch: which environment, which latents, then a gradient step on Eq. 8."""
@@ -88,7 +88,7 @@ class Reference:
         )
         env.age += 1
         if env.age % self.c.environments.usage_every == 0:
-            noise = self.bearable_noise(x[: self.c.environments.usage_images])
+            noise = self.noise_tolerance(x[: self.c.environments.usage_images])
             env.used = (noise < self.c.environments.usage_threshold) & env.mask
         if self.c.dreaming.snapshot == "every" and self.t % self.c.dreaming.tau == 0:
             self.old = copy.deepcopy(self.nets)
@@ -106,12 +106,12 @@ class Reference:
         y = self.nets.decode(sample(mean, log_var, env.mask, torch.randn_like(mean)), label(s, x))
         strange = env.used & env.mask & (alpha > self.c.mask.threshold)
         if nll(y, x) > c.kappa * env.loss or strange.any():
-            return self.be_born()
+            return self.add_environment()
         if s != self.current and self.c.dreaming.snapshot == "leave":
             self.old = copy.deepcopy(self.nets)
         return s
 
-    def be_born(self) -> int:
+    def add_environment(self) -> int:
         """A new environment; the snapshot remembers the world that is left."""
         if len(self.environments) == self.nets.room:
             raise RuntimeError(f"all {self.nets.room} environments are taken: build the reference with more room.")
@@ -169,8 +169,8 @@ class Reference:
         return {"loss": loss + classifier, **found, "classifier": classifier}
 
     @torch.no_grad()
-    def bearable_noise(self, x: Tensor, delta: float = 0.1) -> Tensor:
-        """The std of the noise that each latent bears, by central differences of the decoder (App. A.2)."""
+    def noise_tolerance(self, x: Tensor, delta: float = 0.1) -> Tensor:
+        """The std of the noise that each latent tolerates, by central differences of the decoder (App. A.2)."""
         z = self.nets.encode(x)[1]
         p = self.nets.decode(z, label(self.current, z)).sigmoid()
         moves = delta * torch.eye(self.n)

@@ -1,58 +1,83 @@
-"""The tables of docs/scaling.md, from the files that `vase bench --out` wrote.
+"""Measure the speed of the learner, and write one of the files in results/speed.
 
-python benchmarks/speed.py [results/speed/laptop.json ...]    prints Markdown
+    export OMP_NUM_THREADS=1
+    python -m benchmarks.speed laptop [--peers-python PYTHON]    writes results/speed/laptop.json
+    python -m benchmarks.speed paper                             writes results/speed/paper.json
+    python -m benchmarks.speed scaling                           writes results/speed/scaling.json
+
+Run it on an otherwise idle machine. PYTHON: an interpreter that has pythae and avalanche-lib.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import argparse
+import functools
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import torch
+from rich.console import Console
+
+from benchmarks import parts, peers, processes, scaling, step
+from vase.bench import precision, report
+from vase.bench.contestants import block, timed_config
+from vase.machine import keep_memory
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed"
-
-
-def cell(value: Any) -> str:
-    """A number to three digits; of a spread, the median."""
-    if isinstance(value, dict):
-        value = value["median"]
-    if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return "" if value is None else str(value)
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def part(found: dict[str, Any]) -> str:
-    """One part of a benchmark: rows, ratios, remarks."""
-    blocks = [f"**{found['title']}**"]
-    if found["rows"]:
-        blocks.append(table(list(found["rows"][0]), [[cell(v) for v in row.values()] for row in found["rows"]]))
-    if found["ratios"]:
-        rows = []
-        for ratio in found["ratios"]:
-            bar = "" if ratio["bar"] is None else f"{ratio['sense']} {ratio['bar']:g}"
-            held = {None: "", True: "held", False: "**missed**"}[ratio["held"]]
-            rows.append(
-                [ratio["name"], f"{ratio['median']:.3f}", f"{ratio['low']:.3f} to {ratio['high']:.3f}", bar, held]
-            )
-        blocks.append(table(["ratio", "median", "quartiles", "bar", ""], rows))
-    return "\n\n".join([*blocks, *found["notes"]])
+FILES: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "laptop": ("laptop", 8, ("step", "precision", "parts", "processes", "peers")),
+    "paper": ("paper", 3, ("step",)),
+    "scaling": ("laptop", 3, ("scaling",)),
+}
+"""File -> preset, rounds, parts."""
+PARTS: dict[str, Callable[[str, int], report.Part]] = {
+    "step": step.measure,
+    "precision": precision.measure,
+    "parts": parts.measure,
+    "scaling": scaling.measure,
+    "processes": processes.measure,
+    "peers": peers.measure,
+}
 
 
 def main() -> None:
-    """Print every part of every file."""
-    paths = [Path(name) for name in sys.argv[1:]] or sorted(RESULTS.glob("*.json"))
-    for path in paths:
-        record = json.loads(path.read_text())
-        if "parts" in record:
-            print(f"`{record['command']}` → {path.name}; {record['cpu']}, {record['cores']} cores\n")
-            print("\n\n".join(part(found) for found in record["parts"].values()), end="\n\n")
+    """Measure, print, and write after each part: a long run may be stopped."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", choices=FILES)
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="(default: all parts of the file)")
+    parser.add_argument("--preset", help="(default: that of the file)")
+    parser.add_argument("--rounds", type=int, help="measurements per contestant (default: those of the file)")
+    parser.add_argument("--out", type=Path, help="(default: the file in results/speed)")
+    parser.add_argument("--peers-python", metavar="PYTHON", help="(default: this interpreter)")
+    given = parser.parse_args()
+    preset, rounds, names = FILES[given.file]
+    preset, rounds, names = given.preset or preset, given.rounds or rounds, given.only or names
+    out = given.out or RESULTS / f"{given.file}.json"
+    console = Console()
+    torch.set_num_threads(1)
+    config = timed_config(preset)
+    record = {
+        "command": f"python -m benchmarks.speed {given.file}",
+        **report.machine(),
+        "keeps_memory": keep_memory(),
+        "settings": {
+            "preset": preset,
+            "rounds": rounds,
+            "steps_per_round": block(config),
+            "parts": list(names),
+            "load_before": os.getloadavg()[0],
+        },
+        "config": config.to_dict(),
+        "parts": {},
+    }
+    known = {**PARTS, "peers": functools.partial(peers.measure, python=given.peers_python)}
+    for name in names:
+        found = known[name](preset, rounds)
+        found.show(console)
+        record["parts"][name] = found.to_dict()
+        report.write(out, record)
+    console.print(f"\n{out}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long the three-world run takes on one core, probes and checkpoints included.
 
-    OMP_NUM_THREADS=1 python benchmarks/whole.py [--seed 0]
+    OMP_NUM_THREADS=1 python -m benchmarks.whole [--seed 0]
 
 Run it on an otherwise idle machine. Writes results/speed/whole.json: wall and processor time, and what the run found.
 """

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from vase import VASE
-from vase.distributed import Distributed, init_distributed
+from vase.distributed import Distributed, get_distributed, init_distributed
 from vase.training import RunDirectory, RunSettings
 from vase.training.prepare import check_workers
 
@@ -98,7 +98,7 @@ def told(folder: Path, rank: int = 0) -> Any:
     return json.loads((folder / f"told-{rank}").read_text())
 
 
-# ---------------------------------------------------------------------------------------------------------------- workers
+# ---------------------------------------------------------------------------------------------------------------- crew
 
 
 def test_alone_everything_is_the_identity():
@@ -146,13 +146,13 @@ from vase.distributed import get_distributed, init_distributed
 with init_distributed("cpu") as us:
     x = torch.tensor([[0.1, 1.0]]) * (us.rank + 1)
     found = {
-        "workers": [us.rank, us.size, get_distributed() == us],
+        "crew": [us.rank, us.size, get_distributed() == us],
         "mean": us.mean(x.requires_grad_()).tolist(),
-        "whole": us.whole(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
-        "flags": us.whole(torch.tensor([us.rank == 1])).tolist(),
-        "round": us.whole(us.share(torch.arange(4))).tolist(),
+        "whole": us.gather(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
+        "flags": us.gather(torch.tensor([us.rank == 1])).tolist(),
+        "round": us.gather(us.shard(torch.arange(4))).tolist(),
         "any": [us.any(us.rank == 0), us.any(us.rank == 1), us.any(True), us.any(False)],
-        "first": us.first(lambda: [us.rank, "from the first"]),
+        "first": us.on_main_process(lambda: [us.rank, "from the first"]),
     }
     module = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(module.weight)
@@ -160,8 +160,8 @@ with init_distributed("cpu") as us:
     wrapped(torch.full((1, 1), 2.0 + us.rank)).sum().backward()
     found["gradient"] = module.weight.grad.item()
     for name, attempt in (
-        ("unequal", lambda: us.whole(torch.zeros(2 + us.rank))),
-        ("error", lambda: us.first(lambda: int("seven"))),
+        ("unequal", lambda: us.gather(torch.zeros(2 + us.rank))),
+        ("error", lambda: us.on_main_process(lambda: int("seven"))),
     ):
         try:
             attempt()
@@ -178,7 +178,7 @@ def test_two_workers_agree(tmp_path):
     assert code == 0, err
     for rank in (0, 1):
         found = told(tmp_path, rank)
-        assert found.pop("workers") == [rank, 2, True]
+        assert found.pop("crew") == [rank, 2, True]
         assert found["mean"][0] == pytest.approx([0.15, 1.5])
         assert found["whole"] == [[0, 7], [0, 8], [1, 7], [1, 8]]
         assert found["flags"] == [False, True]
@@ -205,10 +205,10 @@ from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
 config = VASEConfig.smoke().with_values({"dreaming.pool": 64})
-with init_distributed("cpu") as workers:
+with init_distributed("cpu") as crew:
     model = VASE(config, seed=3, device="cpu")
     stream = Schedule.parse("digits:28*70,glyphs:16*110,digits:28*6", steps=1, batch_size=32, seed=3)
-    steps = [model.partial_fit(workers.shard(batch.images)) for batch in stream]
+    steps = [model.partial_fit(crew.shard(batch.images)) for batch in stream]
     tell({
         "decisions": [[s.environment, s.switched, s.is_new, s.held, s.mask.tolist()] for s in steps],
         "used": model.used.tolist(),

@@ -46,10 +46,10 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
-        ("data fetch", ["mnist, fashion, faces, digits, glyphs, outdoors, indoors", "example: vase data fetch"]),
+        ("data fetch", ["names from 'vase data list' (default: mnist fashion)", "example: vase data fetch"]),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
-        ("sweep", ["semicolons separate values that hold commas, and end a single one"]),
+        ("sweep", ["semicolons separate values that contain commas, and end a single one"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],
@@ -78,7 +78,14 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["--stream", "digits", "--set", "capacity.gama=3"], "did you mean 'capacity.gamma'"),
         (["--stream", "digits", "--set", "capacity.gamma=much"], "capacity.gamma='much'"),
         (["--stream", "digits", "--set", "gamma"], "write field=value, e.g. --set capacity.gamma=7"),
-        (["--stream", "digits", "--steps", "0"], "steps=0: must be a whole number of at least 1"),
+        (["--stream", "digits", "--steps", "0"], "--steps 0: must be a whole number of at least 1"),
+        (["--stream", "digits", "--steps", "many"], "argument --steps: 'many' is not a whole number"),
+        (["--stream", "digits", "--set", "steps=5"], "steps is no field of the configuration; write --steps 5"),
+        (["--anticipation", "mnist>mnist"], "--anticipation mnist>mnist: write MET>UNMET"),
+        (
+            ["--stream", "digits,glyphs", "--anticipation", "digits>glyphs", "--probes", "none"],
+            "--anticipation digits>glyphs: needs probes; use --probes periodic",
+        ),
         (["--stream", "digits", "--sprite", "40"], "canvas = 32 is smaller than sprite = 40"),
         (["--stream", "folder:nowhere"], "image folder 'nowhere' does not exist"),
         (["--stream", "digits", "--resume", "--out", "nowhere"], "nowhere does not exist"),
@@ -94,6 +101,8 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
 def test_traceback_on_request() -> None:
     with pytest.raises(ValueError, match="did you mean"):
         main(["--traceback", "train", "--preset", "labtop"])
+    with pytest.raises(ValueError, match="at least 1"):
+        main(["train", "--traceback", "--steps", "0"])
 
 
 @pytest.mark.parametrize("command", ["summary", "figures"])
@@ -188,7 +197,7 @@ def test_a_finished_demo_stays_and_an_unfinished_one_goes_on(tmp_path: Path) -> 
     (base / "figures" / "overview.png").touch()
     second = base.with_name("demo-2")
     assert demo_directory(base, settings, said.append) == (second, False)
-    assert said == [f"{base} holds a finished demo; it stays as it is"]
+    assert said == [f"{base} holds a finished demo; it is left as it is"]
     second.mkdir()
     (second / "notes.txt").write_text("mine")
     assert demo_directory(base, settings, said.append) == (base.with_name("demo-3"), False)

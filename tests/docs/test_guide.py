@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vase.cli import _parser
-from vase.experiments import EXPERIMENTS, Result
+from vase.cli import make_parser
+from vase.experiments import Result
+from vase.experiments.registry import EXPERIMENTS
 from vase.worlds import DataUnavailable, Schedule, Stage, download, from_array, make_world
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
@@ -81,14 +82,14 @@ class TestExamples:
 def test_commands_of_the_page_are_understood(line):
     program, *arguments = shlex.split(line, comments=True)
     assert program == "vase"
-    assert callable(_parser().parse_args(arguments).run)
+    assert callable(make_parser().parse_args(arguments).run)
 
 
 @pytest.mark.parametrize("option", sorted(set(re.findall(r"`(--[a-z-]+)", TEXT)) | {"--imagination"}))
 def test_options_in_the_text_are_those_of_training(option, capsys):
     assert option in TEXT
     with pytest.raises(SystemExit):
-        _parser().parse_args(["train", "--help"])
+        make_parser().parse_args(["train", "--help"])
     assert f" {option} " in capsys.readouterr().out
 
 

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from vase import cli
-from vase.experiments import EXPERIMENTS, Job, jobs_of
-from vase.experiments.ambiguity import AMBIGUITY
-from vase.experiments.study import without_path
+from vase.experiments import Job, jobs_of
+from vase.experiments.ambiguity.settings import AMBIGUITY
+from vase.experiments.registry import EXPERIMENTS
+from vase.experiments.writer import without_path
 from vase.training import RunSettings
 from vase.training.sources import pictured
 from vase.worlds.sources import FACES_VARIABLE
+
+ROOMS = dataclasses.replace(AMBIGUITY, name="rooms", stream="outdoors")
 
 
 class TestFolders:
@@ -30,7 +33,7 @@ class TestFolders:
             settings.extend(job.settings for job in jobs)
             return jobs
 
-        monkeypatch.setattr("vase.cli.experiment.jobs_of", note)
+        monkeypatch.setattr("vase.experiments.jobs_of", note)
         return settings
 
     def test_faces_reach_the_run(self, planned: list[RunSettings], tmp_path: Path) -> None:
@@ -49,7 +52,7 @@ class TestFolders:
     def test_frames_reach_the_run(
         self, planned: list[RunSettings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(EXPERIMENTS, "rooms", dataclasses.replace(AMBIGUITY, name="rooms", stream="outdoors"))
+        monkeypatch.setitem(EXPERIMENTS, "rooms", f"{__name__}:ROOMS")
         assert cli.main(["experiment", "run", "rooms", "--frames", str(tmp_path), "--dry-run"]) == 0
         assert {(settings.frames, settings.faces) for settings in planned} == {(str(tmp_path), None)}
 

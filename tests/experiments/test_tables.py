@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vase.experiments import EXPERIMENTS, results_of
+from vase.experiments import experiment_names, load_experiment, results_of
+from vase.experiments.experiment import resolve
 from vase.experiments.tables import FORMATS, Reported, Spread, Table, spread, words
 
 TABLE = Table(
@@ -145,9 +146,10 @@ def test_what_pdflatex_refuses_is_found():
     assert refused(r"a^b ~ σ_i |x| \$ $\pm$ $2 5% ⊙") == set("^~σ_|$%⊙")
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if (RESULTS / name / "laptop").is_dir()])
+@pytest.mark.parametrize("name", [name for name in experiment_names() if (RESULTS / name / "laptop").is_dir()])
 def test_latex_of_every_table_with_results(name):
-    results = results_of(EXPERIMENTS[name], "laptop", RESULTS)
-    texts = {table: make(results).render("latex") for table, make in EXPERIMENTS[name].tables.items()}
+    experiment = load_experiment(name)
+    results = results_of(experiment, "laptop", RESULTS)
+    texts = {table: resolve(make)(results).render("latex") for table, make in experiment.tables.items()}
     assert {table: refused(text) for table, text in texts.items() if refused(text)} == {}
     assert all(text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}") for text in texts.values())

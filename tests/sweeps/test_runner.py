@@ -102,7 +102,7 @@ def test_seeds_and_values_as_people_write_them() -> None:
         (["--vary", "capacity.gamma=5,much", "--dry-run"], "capacity.gamma='much'"),
         (["--set", "network.hiden=8", "--dry-run"], "did you mean 'network.hidden'"),
         (["--vary", "network.channels=8,8;8, 8"], "two runs have this directory"),
-        (["--jobs", "0"], "jobs=0: must be a whole number of at least 1"),
+        (["--jobs", "0"], "--jobs 0: must be a whole number of at least 1"),
         (["--address", "somewhere:1"], "processes run on this machine"),
     ],
 )
@@ -395,7 +395,7 @@ sys.exit(code if too_many == 2 else 77)
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "jobs=3: the Ray cluster has 2 CPUs" in done.stderr
+    assert "--jobs 3: the Ray cluster has 2 CPUs" in done.stderr
     assert "seed1  1 of 1" in done.stdout
     assert rows(grid(tmp_path / "out", SMALL, [0, 1])) == straight
 

@@ -178,7 +178,7 @@ def test_a_learner_that_cannot_be_built_leaves_no_directory(
         train(tmp_path / "run", replace(SETTINGS, learner="nowhere:Learner"))
     words = ["train", "--preset", "smoke", "--stream", "digits*2", "--set", "learner.size=4", "--out", "run"]
     assert main(words) == 2
-    assert "learner='vase' with options {'size': '4'}" in capsys.readouterr().err
+    assert "--learner vase with options {'size': '4'}" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -16,8 +16,11 @@ from stop_at import StopAt
 
 from vase import VASE, Step, cli
 from vase.config import preset as configuration
-from vase.experiments import EXPERIMENTS, Condition, Experiment, Job, jobs_of, results_of
-from vase.experiments.imagination import figure4c, imagination_table
+from vase.experiments import Condition, Experiment, Job, export, jobs_of, load_experiment, results_of
+from vase.experiments.common.figures import pictures
+from vase.experiments.imagination.analysis import imagination_table
+from vase.experiments.imagination.figures import figure4c
+from vase.experiments.writer import exported_rows
 from vase.training import Interrupted, Run, RunDirectory, RunSettings, make_plan, train
 from vase.training import imagination as imagining
 from vase.training.imagination import Imagination, translation
@@ -63,13 +66,13 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     folder = tmp_path_factory.mktemp("study")
     found = {j.condition.name: j for j in jobs_of(SMALL, "smoke", folder / "results", folder / "runs")}
     for job in found.values():
-        train(job.cell.path, job.settings)
-        job.keep()
+        train(job.path, job.settings)
+        export(job)
     return found
 
 
 def lines_of(job: Job, *without: str) -> list[bytes]:
-    lines = (job.cell.path / "rows.jsonl").read_bytes().splitlines()
+    lines = (job.path / "rows.jsonl").read_bytes().splitlines()
     return [line for line in lines if json.loads(line)["kind"] not in without]
 
 
@@ -83,12 +86,12 @@ def files_of(path: Path) -> dict[str, bytes]:
 def test_without_imagination_nothing_changes(jobs: dict[str, Job]) -> None:
     plain, passive = jobs["plain"], jobs["passive"]
     assert lines_of(passive, "imagination") == lines_of(plain)
-    states = {name: RunDirectory(jobs[name].cell.path).load() for name in ("plain", "passive")}
+    states = {name: RunDirectory(jobs[name].path).load() for name in ("plain", "passive")}
     assert states["passive"]["callbacks"].keys() - states["plain"]["callbacks"].keys() == {"Imagination"}
-    learners = [p.name for job in (plain, passive) for p in (job.cell.path / "checkpoint").glob("learner-*")]
+    learners = [p.name for job in (plain, passive) for p in (job.path / "checkpoint").glob("learner-*")]
     assert learners[0] == learners[1], "named after their content"
-    assert not (plain.cell.path / "pictures.npz").exists()
-    settings = json.loads((plain.cell.path / "config.json").read_text())["settings"]
+    assert not (plain.path / "pictures.npz").exists()
+    settings = json.loads((plain.path / "config.json").read_text())["settings"]
     assert not {"imagination", "anticipation"} & settings.keys()
 
 
@@ -103,7 +106,7 @@ def test_an_explorer_does_not_touch_the_learner_until_its_images_join(jobs: dict
 
 def test_rows_of_both_conditions(jobs: dict[str, Job]) -> None:
     passive, imagined = (
-        [r for r in jobs[name].rows() if r["kind"] == "imagination"] for name in ("passive", "imagination")
+        [r for r in exported_rows(jobs[name]) if r["kind"] == "imagination"] for name in ("passive", "imagination")
     )
     for rows in (passive, imagined):
         assert [(row["step"], row["stage"], row["world"], row["unmet"]) for row in rows] == [
@@ -136,10 +139,10 @@ def test_resume_is_exact_before_and_while_images_are_imagined(jobs: dict[str, Jo
     with pytest.raises(Interrupted):
         train(path, resume=True, callbacks=[StopAt(13)])
     train(path, resume=True)
-    assert (path / "rows.jsonl").read_bytes() == (job.cell.path / "rows.jsonl").read_bytes()
-    assert files_of(path) == files_of(job.cell.path)
+    assert (path / "rows.jsonl").read_bytes() == (job.path / "rows.jsonl").read_bytes()
+    assert files_of(path) == files_of(job.path)
     assert RunDirectory(path).load()["callbacks"]["Imagination"]["explorer"]["steps"] == 24
-    assert (path / "pictures.npz").read_bytes() == (job.cell.path / "pictures.npz").read_bytes()
+    assert (path / "pictures.npz").read_bytes() == (job.path / "pictures.npz").read_bytes()
 
 
 # ------------------------------------------------------------------------------------------------------------ pieces
@@ -252,6 +255,13 @@ def test_latents_are_kept_if_none_can_be_moved_now(beside: Beside, monkeypatch: 
         assert explorer.latents.tolist() == expected
 
 
+@pytest.mark.parametrize("tone", ["", "inverse-", "soft-", "soft-inverse-", "moving-", "moving-soft-inverse-"])
+def test_background_is_what_surrounds_the_sprites(tone: str) -> None:
+    world = make_world(f"{tone}digits:10", canvas=32)
+    images = world.sample(64, np.random.default_rng(0)).images
+    assert background(world.name) == pytest.approx(np.bincount(images.ravel()).argmax() / 255)
+
+
 def test_translation_goes_from_edge_to_edge_where_there_is_room() -> None:
     found = translation(make_world("inverse-digits:20", canvas=32))
     assert found is not None
@@ -329,7 +339,7 @@ def test_the_command_line_takes_worlds(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_conditions_differ_by_imagination_alone() -> None:
-    whole = EXPERIMENTS["imagination"]
+    whole = load_experiment("imagination")
     passive, imagined = (whole.settings(whole.condition(name), 2, "laptop") for name in ("passive", "imagination"))
     assert imagined.differences(passive) == ["imagination"]
     assert (passive.imagination, imagined.imagination) == ("", "mnist")
@@ -339,7 +349,7 @@ def test_conditions_differ_by_imagination_alone() -> None:
 
 
 def test_values_of_the_papers_table() -> None:
-    whole = EXPERIMENTS["imagination"]
+    whole = load_experiment("imagination")
     settings = whole.settings(whole.condition("imagination"), 0, "paper")
     assert settings.steps == 45_000
     config = configuration("paper", (1, 64, 64)).with_values(dict(settings.overrides))
@@ -392,7 +402,7 @@ def test_table_by_hand(tmp_path: Path) -> None:
     _write(folder, "imagination", 0, [0.5, 0.72], [0.6, 0.8], {**probes, "mnist": [0.89, 0.9, 0.95]})
     _write(folder, "imagination", 1, [0.9, 0.76], [0.6, 0.95], {**probes, "mnist": [0.93, 0.9, 0.95]})
     _write(folder, "imagination", 2, [0.9, 0.9], [0.9, 0.9], {**probes, "mnist": [0.93, 0.9, 0.95]})
-    table = imagination_table(results_of(EXPERIMENTS["imagination"], "laptop", tmp_path))
+    table = imagination_table(results_of(load_experiment("imagination"), "laptop", tmp_path))
     assert table.columns == ("", "passive", "imagination", "gain", "bar")
     rows = {str(row[0]): row[1:] for row in table.rows}
 
@@ -423,13 +433,13 @@ def test_results_of_a_small_study_give_table_and_figure(jobs: dict[str, Job]) ->
     folder = jobs["plain"].results
     results = results_of(SMALL, "smoke", folder)
     row = imagination_table(results).rows[0]
-    ahead = [r for r in jobs["imagination"].rows() if r["kind"] == "imagination"]
+    ahead = [r for r in exported_rows(jobs["imagination"]) if r["kind"] == "imagination"]
     assert row[2].values == (100 * ahead[-1]["accuracy"],)  # type: ignore[union-attr]
     assert not (folder / "imagination" / "smoke" / "plain-0.pictures.npz").exists()
-    pictures = results.first("imagination").pictures
-    assert len(pictures) == 5
-    assert all((p.dtype, p.shape) == (np.uint8, (8, 1, 32, 32)) for p in pictures.values())
-    assert set(results.first("passive").pictures) == {f"{DIGITS}: moving-{DIGITS}{x}" for x in ("", " reconstructed")}
+    images = pictures(results.first("imagination"))
+    assert len(images) == 5
+    assert all((p.dtype, p.shape) == (np.uint8, (8, 1, 32, 32)) for p in images.values())
+    assert set(pictures(results.first("passive"))) == {f"{DIGITS}: moving-{DIGITS}{x}" for x in ("", " reconstructed")}
     left, right, *panels = figure4c(results).get_axes()
     bold = next(line for line in left.lines if line.get_linewidth() == 2.2)
     assert bold.get_ydata() == pytest.approx([row["accuracy"] for row in ahead])

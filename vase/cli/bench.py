@@ -1,4 +1,4 @@
-"""The command `vase bench`."""
+"""Measure the speed of the learner on this machine against a bare VAE, in float32 and bfloat16."""
 
 from __future__ import annotations
 
@@ -6,53 +6,49 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import torch
-from rich.console import Console
+from vase.cli.options import add_settings
+from vase.cli.parsing import hint, whole_number
 
-from vase.bench import parts, peers, precision, processes, report, scaling, step
-from vase.bench.contestants import block, timed_config
-from vase.machine import keep_memory
-
-PARTS: dict[str, Callable[..., report.Part]] = {
-    "step": step.measure,
-    "precision": precision.measure,
-    "parts": parts.measure,
-    "scaling": scaling.measure,
-    "processes": processes.measure,
-    "peers": peers.measure,
-}
+EXAMPLE = "vase bench --quick"
+PARTS = ("step", "precision")
+"""Modules of vase.bench, each with a function `measure`."""
 ROUNDS, QUICK = 10, 2
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `vase bench` to a parser."""
-    parser.add_argument("--preset", default="laptop", help="laptop, paper or smoke (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, metavar="N", help=f"numbers taken per contestant (default: {ROUNDS})")
-    parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--out", metavar="FILE", help="write everything as JSON, too")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} rounds: to see that it works, not to measure")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vase bench`."""
+    add_settings(parser, "preset", preset="laptop")
     parser.add_argument(
-        "--peers-python", metavar="PYTHON", help="interpreter that has pythae and avalanche-lib (default: this one)"
+        "--rounds", type=whole_number, metavar="N", help=f"measurements per contestant (default: {ROUNDS})"
     )
+    parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--out", metavar="FILE", help="also write everything as JSON")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} rounds: a check that it works, no measurement")
 
 
-def main(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Measure, print and write; returns the exit code."""
+    import torch
+    from rich.console import Console
+
+    from vase.bench import report
+    from vase.bench.contestants import timed_config
+
     config = timed_config(given.preset)
     names = list(dict.fromkeys(given.only or PARTS))
     for name in names:
         if name not in PARTS:
-            raise ValueError(f"--only {name}: no part of the benchmark; parts: {', '.join(PARTS)}.")
+            raise ValueError(f"--only {name}: no part of the benchmark{hint(name, PARTS)}.")
     rounds = (QUICK if given.quick else ROUNDS) if given.rounds is None else given.rounds
     if rounds < 1:
         raise ValueError(f"--rounds {rounds}: must be at least 1.")
     out = None if given.out is None else Path(given.out)
     if out is not None and out.is_dir():
-        raise ValueError(f"--out {out}: a directory; give the name of a file, e.g. {out / 'bench.json'}.")
+        raise ValueError(f"--out {out}: is a directory; name a file, e.g. {out / 'bench.json'}.")
     console = Console()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -62,12 +58,11 @@ def main(given: argparse.Namespace) -> int:
         if record["OMP_NUM_THREADS"] != "1":
             print(
                 f"vase: warning: OMP_NUM_THREADS is {record['OMP_NUM_THREADS']}; set it to 1, or threads of the math "
-                "libraries can disturb the measurement",
+                "libraries may disturb the measurement",
                 file=sys.stderr,
             )
         for name in names:
-            extra = {"python": given.peers_python} if name == "peers" else {}
-            found = PARTS[name](given.preset, rounds, **extra)
+            found = import_module(f"vase.bench.{name}").measure(given.preset, rounds)
             found.show(console)
             record["parts"][name] = found.to_dict()
             if out is not None:
@@ -80,6 +75,10 @@ def main(given: argparse.Namespace) -> int:
 
 
 def _record(given: argparse.Namespace, rounds: int, names: list[str], config: dict[str, Any]) -> dict[str, Any]:
+    from vase.bench import report
+    from vase.bench.contestants import block, timed_config
+    from vase.machine import keep_memory
+
     words = ["vase", "bench", "--preset", given.preset, "--rounds", str(rounds)]
     words += ["--only", *names] if given.only else []
     return {

@@ -1,31 +1,46 @@
-"""`vase demo`: the paper's three-world stream, small, from data to figures."""
+"""Train on a small version of the paper's three-world stream and show what was learnt."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import webbrowser
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from vase.plots.run import write_run_figures
-from vase.training import Callback, RunDirectory, RunSettings, describe, train
-from vase.training.settings import THREE_WORLDS
+from vase.cli.options import add_settings, add_shared, given_settings
+from vase.training.settings import RunSettings
 
+EXAMPLE = "vase demo --steps 500"
 STEPS = 1_200
 """Batches per stage: the whole demo, installation included, takes less than ten minutes on two slow cores."""
 
 
-def demo_settings(steps: int = STEPS, seed: int = 0, *, stream: str = THREE_WORLDS, **values: Any) -> RunSettings:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `vase demo`."""
+    add_settings(parser, "steps", "stream", "preset", "seed", "data", "device", "threads", steps=STEPS)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default="runs/demo",
+        help="directory of the run; an unfinished demo in it is continued (default: %(default)s)",
+    )
+    add_shared(parser, "--quiet")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the demo."""
+    demo(arguments.out, demo_settings(**given_settings(arguments)), quiet=arguments.quiet)
+
+
+def demo_settings(steps: int = STEPS, **values: Any) -> RunSettings:
     """The laptop preset, with probes and checkpoints as often as short stages need."""
     return RunSettings.of(
         values.pop("preset", "laptop"),
-        stream=stream,
         steps=steps,
-        seed=seed,
         probe_every=max(1, steps // 5),
         checkpoint_every=max(1, steps // 4),
         fallback=True,
@@ -34,7 +49,9 @@ def demo_settings(steps: int = STEPS, seed: int = 0, *, stream: str = THREE_WORL
 
 
 def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]) -> tuple[Path, bool]:
-    """Where to train, and whether to resume: an unfinished demo goes on, a finished one is never overwritten."""
+    """Where to train, and whether to resume: an unfinished demo is continued, a finished one is never overwritten."""
+    from vase.training import RunDirectory
+
     for number in count(1):
         directory = RunDirectory(base if number == 1 else base.with_name(f"{base.name}-{number}"))
         try:
@@ -47,31 +64,30 @@ def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]
             drawn = (directory.figures_path / "overview.png").exists()
             if same and not (drawn and directory.is_complete()):
                 return directory.path, True
-            say(f"{directory.path} holds {'a finished demo' if same else 'another run'}; it stays as it is")
+            say(f"{directory.path} holds {'a finished demo' if same else 'another run'}; it is left as it is")
         except (OSError, ValueError, TypeError):
-            say(f"{directory.path} exists and is no demo that can go on; it stays as it is")
+            say(f"{directory.path} exists and is not a demo that can be continued; it is left as it is")
     raise AssertionError("unreachable")
 
 
 def demo(
-    base: str | os.PathLike[str],
-    settings: RunSettings,
-    *,
-    say: Callable[[str], None] = print,
-    watch: AbstractContextManager[Callback | None] | None = None,
+    base: str | os.PathLike[str], settings: RunSettings, *, say: Callable[[str], None] = print, quiet: bool = False
 ) -> Path:
-    """Train, summarise, draw; returns the run directory. `watch` is entered while training, as a callback."""
+    """Train, summarise, draw; returns the run directory."""
+    from vase.plots.run import write_run_figures
+    from vase.training import describe
+
     path, resume = demo_directory(Path(base), settings, say)
-    say(f"A learner meets {settings.stream.replace(',', ', then ')}; nobody tells it when the world changes.")
-    say(f"{'Going on' if resume else 'Training'} in {path}: {settings.steps:,} batches per world.")
-    with watch or nullcontext() as display:
-        found = train(path, settings, resume=resume, callbacks=[display] if display else [])
+    say(f"A learner meets {settings.stream.replace(',', ', then ')}; it is never told when the world changes.")
+    say(f"{'Continuing' if resume else 'Training'} in {path}: {settings.steps:,} batches per world.")
+    found = _train(path, settings, resume, quiet)
     figures = write_run_figures(path)
     say("")
     say(describe(found))
     say("")
     if stand_ins := [source for source in found["sources"].values() if "embedded" in source]:
-        say(f"No route to the real data worked; these stood in for it: {', '.join(dict.fromkeys(stand_ins))}")
+        names = ", ".join(dict.fromkeys(stand_ins))
+        say(f"The real data could not be downloaded; embedded images were used instead: {names}")
     say(f"Figures: {figures[0].parent}" + "".join(f"\n  {figure.name}" for figure in figures))
     overview = next((figure for figure in figures if figure.stem == "overview"), figures[0])
     if show(overview):
@@ -80,8 +96,17 @@ def demo(
     return path
 
 
+def _train(path: Path, settings: RunSettings, resume: bool, quiet: bool) -> dict[str, Any]:
+    """Train with a progress display; returns the summary."""
+    from vase.training import train
+    from vase.training.progress import watcher
+
+    with watcher(quiet) as display:
+        return train(path, settings, resume=resume, callbacks=[display])
+
+
 def show(path: Path) -> bool:
-    """Open a picture if somebody can see it; never fails."""
+    """Open a picture if there is a display and a terminal; never fails."""
     display = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not display or not sys.stdout.isatty():
         return False

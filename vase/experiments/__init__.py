@@ -1,30 +1,20 @@
-"""The experiments of the paper: what is run, as data, and what is read from the saved rows."""
+"""The paper's experiments, one folder each: settings as data, tables and figures from saved rows."""
 
-from vase.experiments.ablation import ABLATION, LONGER
-from vase.experiments.ambiguity import AMBIGUITY
-from vase.experiments.five_datasets import FIVE_DATASETS
-from vase.experiments.homologies import HOMOLOGIES
-from vase.experiments.imagination import IMAGINATION
-from vase.experiments.sensitivity import SENSITIVITY
-from vase.experiments.streams import RETURNS, TWELVE_WORLDS
-from vase.experiments.study import Condition, Experiment, Job, Result, Results, jobs_of, results_of
-from vase.experiments.three_stage import THREE_STAGE
+from vase.lazy import attach
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        ABLATION,
-        LONGER,
-        THREE_STAGE,
-        FIVE_DATASETS,
-        SENSITIVITY,
-        RETURNS,
-        TWELVE_WORLDS,
-        AMBIGUITY,
-        HOMOLOGIES,
-        IMAGINATION,
-    )
-}
-"""By name."""
-
-__all__ = ["EXPERIMENTS", "Condition", "Experiment", "Job", "Result", "Results", "jobs_of", "results_of"]
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Analysis": "experiment",
+        "Condition": "experiment",
+        "Experiment": "experiment",
+        "Job": "results",
+        "Result": "results",
+        "Results": "results",
+        "experiment_names": "registry",
+        "export": "writer",
+        "jobs_of": "results",
+        "load_experiment": "registry",
+        "results_of": "results",
+    },
+)

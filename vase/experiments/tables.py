@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 Format = Literal["text", "json", "csv", "markdown", "latex"]
 FORMATS: tuple[Format, ...] = ("text", "json", "csv", "markdown", "latex")
+NONE = "–"
+"""The entry for what was not or cannot be measured."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,15 @@ class Spread:
         """Standard error of the mean."""
         return None if self.std is None else self.std / len(self.values) ** 0.5
 
+    @property
+    def mean_in_errors(self) -> float | str:
+        """The mean in units of its own standard error."""
+        return self.mean / self.error if self.mean is not None and self.error else "?"
+
     def __str__(self) -> str:
         """Mean ± standard deviation."""
         if self.mean is None:
-            return "–"
+            return NONE
         spread = "" if self.std is None else f" ± {self.std:.{self.digits}f}"
         return f"{_printed(self.mean, self.digits)}{spread}"
 
@@ -237,3 +244,11 @@ def render_all(tables: Sequence[Table], form: Format) -> str:
 def spread(values: Sequence[float | None], *, scale: float = 1.0, digits: int = 1) -> Spread:
     """A spread of what was measured, in units of 1/scale."""
     return Spread(tuple(scale * value for value in values if value is not None), digits)
+
+
+def standard_errors(ours: Spread, other: Spread, sign: int) -> float | str:
+    """How much worse the other one is, in standard errors of the difference of the means."""
+    if other.mean is None or ours.mean is None or other.error is None or ours.error is None:
+        return "?"
+    error = (other.error**2 + ours.error**2) ** 0.5
+    return sign * (other.mean - ours.mean) / error if error else "?"

@@ -8,9 +8,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int64
 
-from vase.metrics.position import position_row
 from vase.rows import Row
-from vase.worlds.spec import title as title
 from vase.worlds.timeline import Span, Timeline
 
 
@@ -69,8 +67,8 @@ class Record:
 
     @cached_property
     def position_row(self) -> Row | None:
-        """The row with the position latents as they were measured last, None if nothing moves."""
-        return position_row(self.rows)
+        """The row with the last position latents: of the end, or of the last stage of a world that moves, if any."""
+        return next((row for row in reversed(self.rows) if "position" in row), None)
 
     def moment(self, step: int) -> str:
         """A step in words: "at the end of the run" or "at step 200"."""
@@ -121,7 +119,7 @@ class Record:
         }
 
     def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
-        """Steps and α of every latent at these steps; none for a learner that does not tell it."""
+        """Steps and α of every latent at these steps; none for a learner without atypicality."""
         rows = [row for row in self.of("step") if any(a is not None for a in row.get("atypicality") or ())]
         steps = np.array([row["step"] for row in rows], np.int64)
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)

@@ -58,7 +58,8 @@ class RunSettings:
     steps: int = option(3_000, "batches per stage")
     overrides: Mapping[str, Any] = option(
         {},
-        "set a field of the configuration, e.g. capacity.gamma=7; may be repeated; 'vase config' lists the fields",
+        "set a field of the configuration, e.g. capacity.gamma=7, or an option of the learner, learner.NAME=VALUE; may "
+        "be repeated; 'vase config' lists the fields",
         flag="--set",
         metavar="FIELD=VALUE",
     )

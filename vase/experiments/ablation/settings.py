@@ -1,0 +1,49 @@
+"""The paper's ablation study (Table 1 and Figure 2): moving Fashion → MNIST → moving MNIST."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vase.experiments.common.conditions import ENTANGLED, FIGURES, OURS, TABLES, ablations, chosen
+from vase.experiments.experiment import FIVE_SEEDS, THREE_SEEDS, Experiment
+
+_HERE = "vase.experiments.ablation."
+_ANALYSIS = f"{_HERE}analysis:"
+
+ABLATION = Experiment(
+    name="ablation",
+    title="Table 1 and Figure 2: moving Fashion → MNIST → moving MNIST, with and without S, D, A and disentanglement",
+    stream="moving-fashion,mnist,moving-mnist",
+    steps={"laptop": 1_500},
+    conditions=ablations(
+        {"disentangled": FIVE_SEEDS, "entangled": THREE_SEEDS},
+        shown=("disentangled-SDA", "disentangled-none", "entangled-SDA", "entangled-none"),
+    ),
+    tables={
+        "table1": f"{_ANALYSIS}table1",
+        "headline": f"{_ANALYSIS}headline",
+        "ranking": f"{_ANALYSIS}ranking",
+        "twins": f"{_ANALYSIS}twins",
+        "detection": TABLES["detection"],
+        "latents": f"{_ANALYSIS}latents",
+        "axes": f"{_ANALYSIS}shown_axes",
+        **chosen(TABLES, "disentanglement", "quality", "sharing"),
+        "shown-disentanglement": f"{_ANALYSIS}shown_disentanglement",
+        "shown-quality": f"{_ANALYSIS}shown_quality",
+        "shown-sharing": f"{_ANALYSIS}shown_sharing",
+    },
+    figures={"figure2": f"{_HERE}figures:figure2", **FIGURES},
+)
+
+LONGER = Experiment(
+    name="longer",
+    title="does disentangling need time? The ablation's SDA, both halves, with stages of twice the length",
+    stream=ABLATION.stream,
+    steps={"laptop": 3_000, "paper": 300_000},
+    conditions=tuple(replace(ABLATION.condition(name), seeds=THREE_SEEDS, shown=False) for name in (OURS, ENTANGLED)),
+    tables={
+        "table1": f"{_ANALYSIS}table1",
+        "twins": f"{_ANALYSIS}twins",
+        **chosen(TABLES, "detection", "disentanglement", "quality", "sharing"),
+    },
+)

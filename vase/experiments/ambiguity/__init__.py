@@ -1,0 +1,1 @@
+"""Ambiguous images with context (Figure 4A)."""

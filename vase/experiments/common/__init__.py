@@ -1,0 +1,1 @@
+"""Conditions, tables and figures that experiments share."""

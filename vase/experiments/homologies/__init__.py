@@ -1,0 +1,1 @@
+"""Cross-domain homologies (Figure 4B)."""

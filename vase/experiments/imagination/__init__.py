@@ -1,0 +1,1 @@
+"""Imagination (Figure 4C)."""

@@ -1,0 +1,118 @@
+"""The table of the imagination experiment, with and without imagination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vase.experiments.common.numbers import note
+from vase.experiments.results import Result, Results
+from vase.experiments.tables import NONE, Entry, Table, spread
+from vase.rows import Row
+
+PASSIVE, IMAGINATION = "passive", "imagination"
+Measure = Callable[[Result], float | None]
+
+
+def looks_ahead(run: Result) -> list[Row]:
+    """The scores on the world to come, while the static one was trained on."""
+    return [row for row in run.of("imagination") if "unmet" in row]
+
+
+def final(run: Result, name: str) -> float | None:
+    """The last of these scores: `accuracy` by what was met, or its `ceiling` by the world itself."""
+    rows = looks_ahead(run)
+    return float(rows[-1][name]) if rows else None
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """part / whole, where both are known."""
+    return None if part is None or not whole else part / whole
+
+
+def probe(run: Result, world: str, metric: str, *, after: int = 0, until: int | None = None) -> list[float]:
+    """Scores of the appendix's probe of a world at steps after < t <= until."""
+    return [
+        float(row[metric])
+        for row in run.of("probe")
+        if row["world"] == world and metric in row and after < row["step"] and (until is None or row["step"] <= until)
+    ]
+
+
+def last_probe(number: int, *, static: bool, metric: str = "accuracy") -> Measure:
+    """The score of the world of a stage, as the static stage (the second) ended or at the end of the run."""
+
+    def measure(run: Result) -> float | None:
+        stages = run.timeline.spans
+        found = probe(run, stages[number].name, metric, until=stages[1].end if static else None)
+        return found[-1] if found else None
+
+    return measure
+
+
+def first_in_its_stage(run: Result) -> float | None:
+    """The first score of the third world's probe in its own stage."""
+    third = run.timeline.spans[2]
+    found = probe(run, third.name, "accuracy", after=third.start)
+    return found[0] if found else None
+
+
+def way(moment: str) -> Measure:
+    """Distance from z* as the static stage ended: root of the mean square over the latents aimed at."""
+
+    def measure(run: Result) -> float | None:
+        rows = [row for row in run.of("imagination") if moment in row]
+        return float(np.sqrt(np.mean(np.square(rows[-1][moment])))) if rows else None
+
+    return measure
+
+
+_UNMET_END, _MET_END = last_probe(2, static=False), last_probe(1, static=False)
+MEASURES: tuple[tuple[str, Measure, float, int, str], ...] = (
+    ("moving MNIST, classifier of what was met (%)", lambda run: final(run, "accuracy"), 100, 1, "gain ≥ 25"),
+    ("the same classifier on real moving MNIST (%)", lambda run: final(run, "ceiling"), 100, 1, ""),
+    ("what was met / real (%)", lambda r: share(final(r, "accuracy"), final(r, "ceiling")), 100, 1, "≥ 85"),
+    ("appendix probe of moving MNIST (%)", last_probe(2, static=True), 100, 1, ""),
+    ("its position error (pixels)", last_probe(2, static=True, metric="pixels"), 1, 2, ""),
+    ("appendix probe of MNIST (%)", last_probe(1, static=True), 100, 1, "gain ≥ −1"),
+    ("appendix probe of moving Fashion (%)", last_probe(0, static=True), 100, 1, "gain ≥ −1"),
+    ("distance from z*, before acting", way("before"), 1, 2, ""),
+    ("distance from z*, after acting", way("after"), 1, 2, ""),
+    ("later: moving MNIST, first score in its stage (%)", first_in_its_stage, 100, 1, ""),
+    ("later: moving MNIST, end of the run (%)", _UNMET_END, 100, 1, ""),
+    ("what was met / end of the run (%)", lambda r: share(final(r, "accuracy"), _UNMET_END(r)), 100, 1, ""),
+    ("later: MNIST, end of the run (%)", _MET_END, 100, 1, ""),
+    ("later: moving Fashion, end of the run (%)", last_probe(0, static=False), 100, 1, ""),
+    ("environments", lambda run: run.summary["environments"] or None, 1, 1, ""),
+    ("false alarms", lambda run: run.summary["false_alarms"] if run.infers_environments else None, 1, 1, ""),
+)
+"""(what, of a run, scale, digits, the bar it has to pass)."""
+
+
+def imagination_table(results: Results) -> Table:
+    """With imagination and without, and other conditions: at the end of the static stage, and later."""
+    others = [condition.name for condition, _ in results.finished if condition.name not in (PASSIVE, IMAGINATION)]
+    runs = {name: {run.seed: run for run in results.of(name)} for name in (PASSIVE, IMAGINATION, *others)}
+    rows: list[tuple[Entry, ...]] = []
+    for what, measure, scale, digits, bar in MEASURES:
+        found = {name: {seed: measure(run) for seed, run in some.items()} for name, some in runs.items()}
+        gains = [_gain(found[IMAGINATION].get(seed), value) for seed, value in found[PASSIVE].items()]
+        columns = {**{name: list(values.values()) for name, values in found.items()}, "gain": gains}
+        spreads = {name: spread(values, scale=scale, digits=digits) for name, values in columns.items()}
+        rows.append((what, *(spreads[name] for name in (PASSIVE, IMAGINATION, "gain")), bar or NONE))
+        rows[-1] += tuple(spreads[name] for name in others)
+    seeds = ", ".join(f"{len(some)} {name}" for name, some in runs.items())
+    notes = (
+        "At the end of the static MNIST stage, unless it says later. The first two classifiers have the size of the "
+        "appendix's probes, learn during that stage only, and are tested on held-out moving MNIST; the first one "
+        "learns from static digits and, with imagination, from as many that the policy moved. gain: imagination − "
+        "passive, seed by seed. distance from z*: root of the mean square over the latents that the policy aims at.",
+        f"Seeds: {seeds}. {note(results)}",
+    )
+    names = ("", PASSIVE, IMAGINATION, "gain", "bar", *others)
+    return Table("Imagination: moving MNIST before it is met", names, tuple(rows), notes)
+
+
+def _gain(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a - b

@@ -1,0 +1,45 @@
+"""Experiments by name: those of this package, and "package.module:EXPERIMENT" of your own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+
+from vase.experiments.experiment import Experiment, resolve
+from vase.spelling import did_you_mean
+
+EXPERIMENTS = {
+    "ablation": "vase.experiments.ablation.settings:ABLATION",
+    "longer": "vase.experiments.ablation.settings:LONGER",
+    "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
+    "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
+    "sensitivity": "vase.experiments.sensitivity.settings:SENSITIVITY",
+    "returns": "vase.experiments.returns.settings:RETURNS",
+    "twelve-worlds": "vase.experiments.twelve_worlds.settings:TWELVE_WORLDS",
+    "ambiguity": "vase.experiments.ambiguity.settings:AMBIGUITY",
+    "homologies": "vase.experiments.homologies.settings:HOMOLOGIES",
+    "imagination": "vase.experiments.imagination.settings:IMAGINATION",
+}
+"""Name -> reference of the experiments of this package."""
+
+
+def experiment_names() -> tuple[str, ...]:
+    """Names of the experiments of this package. Imports none of them."""
+    return tuple(EXPERIMENTS)
+
+
+def load_experiment(name: str) -> Experiment:
+    """An experiment by its name, or by "package.module:ATTRIBUTE", also of a module in the working directory."""
+    if name in EXPERIMENTS:
+        found: Experiment = resolve(EXPERIMENTS[name])
+        return found
+    if ":" not in name:
+        known = f"{', '.join(EXPERIMENTS)}, and package.module:EXPERIMENT of your own"
+        raise ValueError(f"no experiment {name!r}; there are {known}{did_you_mean(name, EXPERIMENTS)}")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    own = resolve(name)
+    if not isinstance(own, Experiment):
+        raise ValueError(f"{name} is of type {type(own).__name__}: it must be a vase.experiments.Experiment.")
+    return replace(own, reference=name)

@@ -1,0 +1,1 @@
+"""One hyperparameter at a time."""

@@ -1,0 +1,1 @@
+"""The appendix's ablation: MNIST → Fashion → MNIST."""

@@ -1,0 +1,1 @@
+"""Many worlds in quick succession."""
