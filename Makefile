@@ -2,27 +2,34 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+CORE   := $(VENV)/.core
+DEV    := $(VENV)/.dev
+PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .PHONY: setup demo test lint clean
 
-setup: $(READY)
+setup: $(DEV)
 
-$(READY): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable .
 	touch $@
 
-demo: $(READY)
+$(DEV): $(CORE)
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+demo: $(CORE)
 	$(BIN)/vase demo
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
-test: $(READY) lint
+test: lint
 	$(BIN)/python -m pytest
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -23,8 +23,7 @@ from vase.nn.ema import EMANetworks
 from vase.nn.networks import Networks
 from vase.training import RunSettings
 from vase.training.plan import probe_settings
-from vase.worlds import Schedule
-from vase.worlds.names import make_world
+from vase.worlds import Schedule, make_world
 
 METHODS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("data", Schedule, ("__next__",)),

@@ -14,10 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vase import checkpoint
-from vase.checkpoint import MANIFEST, CheckpointError, read, write, write_bytes_atomic, write_json_atomic
+from vase.checkpoint import MANIFEST, CheckpointError, write_bytes_atomic, write_json_atomic
 
 KIND = "vase test"
 META = {"step": 7, "name": "Möbius", "rate": 0.1, "nested": {"list": [1, 2.5, None, True]}}
+
+
+def write(folder: str | Path, kind: str, meta: dict, tensors: dict) -> None:
+    checkpoint.write(folder, kind, {"meta": meta, **tensors})
+
+
+def read(folder: str | Path, kind: str) -> tuple[dict, dict]:
+    state = checkpoint.read(folder, kind)
+    return state.pop("meta"), state
 
 
 def groups(value: float = 1.0) -> dict[str, dict[str, torch.Tensor]]:
@@ -121,6 +130,29 @@ class TestRoundTrip:
         assert read(folder, KIND)[0] == meta
 
 
+class TestNestedState:
+    STATE = {  # noqa: RUF012
+        "run": {"step": 3, "rows": {"bytes": 7}},
+        "nets": {"a/b": {"w%2F": torch.ones(2)}, "none": None, "empty": {}},
+        "alone": torch.arange(3),
+    }
+
+    def test_tensors_are_split_off_by_their_path(self):
+        values, tensors = checkpoint.split_tensors(self.STATE)
+        assert values == {"run": self.STATE["run"], "nets": {"a/b": {}, "none": None, "empty": {}}}
+        assert {group: list(found) for group, found in tensors.items()} == {"nets": ["a%2Fb/w%252F"], "alone": [""]}
+
+    def test_any_depth_and_any_key_comes_back(self, tmp_path):
+        checkpoint.write(tmp_path, KIND, self.STATE)
+        found = checkpoint.read(tmp_path, KIND)
+        assert found.keys() == self.STATE.keys()
+        assert found["run"] == self.STATE["run"]
+        assert found["nets"]["a/b"]["w%2F"].tolist() == [1, 1]
+        assert found["nets"]["none"] is None
+        assert found["nets"]["empty"] == {}
+        assert found["alone"].tolist() == [0, 1, 2]
+
+
 class TestRefusedToRead:
     def test_missing_folder(self, tmp_path):
         with pytest.raises(CheckpointError, match=r"nowhere: no state.json in it; name a folder that was saved"):
@@ -165,7 +197,7 @@ class TestRefusedToRead:
     def test_altered_manifest(self, saved):
         path = saved / MANIFEST
         manifest = json.loads(path.read_text())
-        manifest["meta"]["step"] = 8
+        manifest["values"]["meta"]["step"] = 8
         path.write_text(json.dumps(manifest))
         with pytest.raises(CheckpointError, match=r"state.json: damaged \(checksum differs\); use another copy"):
             read(saved, KIND)
@@ -195,7 +227,7 @@ class TestRefusedToRead:
         tensors(saved).rename(secret)
         manifest = json.loads((saved / MANIFEST).read_text())
         manifest["files"]["weights"]["file"] = "../secret.safetensors"
-        body = {k: manifest[k] for k in ("kind", "version", "files", "meta")}
+        body = {k: manifest[k] for k in ("kind", "version", "files", "values")}
         write_json_atomic(saved / MANIFEST, {**body, "sha256": checkpoint._digest(body)})
         with pytest.raises(CheckpointError, match="missing"):
             read(saved, KIND)

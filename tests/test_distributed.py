@@ -18,9 +18,9 @@ import pytest
 import torch
 
 from vase import VASE
-from vase.distributed import Distributed, init_distributed
+from vase.distributed import Distributed, get_distributed, init_distributed
 from vase.training import RunDirectory, RunSettings
-from vase.training.trainer import _plan
+from vase.training.prepare import check_workers
 
 PATIENCE = 240
 """Seconds after which a job counts as hanging; each takes a few."""
@@ -148,11 +148,11 @@ with init_distributed("cpu") as us:
     found = {
         "crew": [us.rank, us.size, get_distributed() == us],
         "mean": us.mean(x.requires_grad_()).tolist(),
-        "whole": us.whole(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
-        "flags": us.whole(torch.tensor([us.rank == 1])).tolist(),
-        "round": us.whole(us.share(torch.arange(4))).tolist(),
+        "whole": us.gather(torch.tensor([[us.rank, 7], [us.rank, 8]])).tolist(),
+        "flags": us.gather(torch.tensor([us.rank == 1])).tolist(),
+        "round": us.gather(us.shard(torch.arange(4))).tolist(),
         "any": [us.any(us.rank == 0), us.any(us.rank == 1), us.any(True), us.any(False)],
-        "first": us.first(lambda: [us.rank, "from the first"]),
+        "first": us.on_main_process(lambda: [us.rank, "from the first"]),
     }
     module = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(module.weight)
@@ -160,8 +160,8 @@ with init_distributed("cpu") as us:
     wrapped(torch.full((1, 1), 2.0 + us.rank)).sum().backward()
     found["gradient"] = module.weight.grad.item()
     for name, attempt in (
-        ("unequal", lambda: us.whole(torch.zeros(2 + us.rank))),
-        ("error", lambda: us.first(lambda: int("seven"))),
+        ("unequal", lambda: us.gather(torch.zeros(2 + us.rank))),
+        ("error", lambda: us.on_main_process(lambda: int("seven"))),
     ):
         try:
             attempt()
@@ -186,7 +186,7 @@ def test_two_workers_agree(tmp_path):
         assert found["any"] == [True, True, True, False]
         assert found["first"] == [0, "from the first"]
         assert found["gradient"] == 2.5
-        assert "shares of [2, 3] images: must be equally large" in found["unequal"]
+        assert "shards of [2, 3] images: must be equally large" in found["unequal"]
         assert "'seven'" in found["error"]
     assert told(tmp_path, 0)["mean"] == told(tmp_path, 1)["mean"]
 
@@ -197,8 +197,10 @@ LIFE = """
 import torch
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
-from vase import VASE, VASEConfig, representation
+from vase import VASE, VASEConfig
+from vase.learners import representation
 from vase.distributed import init_distributed
+from vase.checkpoint import split_tensors
 from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
@@ -212,8 +214,8 @@ with init_distributed("cpu") as crew:
         "used": model.used.tolist(),
         "loss": [s.loss for s in steps if not s.held],
     })
-    _, groups = model.state()
-    torch.save(groups, here / f"state-{rank}.pt")
+    _, tensors = split_tensors(model.state_dict())
+    torch.save(tensors, here / f"state-{rank}.pt")
 """
 
 
@@ -324,7 +326,7 @@ def test_what_the_first_worker_refuses_ends_all(tmp_path):
 
 
 @pytest.mark.parametrize(("images", "workers", "remedy"), [(7, 2, 8), (64, 3, 66), (6, 6, 12)])
-def test_a_batch_must_have_a_share_for_every_worker(tmp_path, images, workers, remedy):
+def test_a_batch_must_have_a_share_for_every_worker(images, workers, remedy):
     settings = RunSettings.of("smoke", stream="digits", batch_size=images)
     with pytest.raises(ValueError, match=rf"batch_size={images} for {workers} workers: .* --batch-size {remedy}, or"):
-        _plan(RunDirectory(tmp_path), settings, False, Distributed(0, workers), print)
+        check_workers(settings, workers)

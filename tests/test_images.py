@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vase.images import as_images
+from vase.images import as_bytes, as_floats, as_images, as_pixels
 
 SHAPE = (1, 4, 6)
 COLOUR = (3, 4, 6)
@@ -214,3 +214,16 @@ class TestRefused:
     def test_exotic_numbers(self, array):
         with pytest.raises(TypeError, match=says(f"images of dtype {array.dtype}", "pass")):
             as_images(array, SHAPE)
+
+
+def test_numpy_conversions_by_hand():
+    levels, shares = np.array([0, 51, 255], np.uint8), np.array([0, 0.2, 1], np.float32)
+    np.testing.assert_array_equal(as_floats(levels), shares)
+    np.testing.assert_array_equal(as_floats(shares.astype(np.float64)), shares)
+    assert as_floats(levels).dtype == as_floats(np.array([0.5])).dtype == np.float32
+    for convert in (as_bytes, as_pixels):
+        assert convert(levels) is levels
+        np.testing.assert_array_equal(convert(shares), levels)
+    np.testing.assert_array_equal(as_bytes(np.array([-0.5, 1.5])), [0, 255])  # a learner's are clipped
+    with pytest.raises(ValueError, match=r"images hold the value 1\.5: floats must lie in"):  # a user's are refused
+        as_pixels(np.array([0.5, 1.5]))

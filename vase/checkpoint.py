@@ -190,9 +190,10 @@ def join_tensors(values: State, groups: Mapping[str, Mapping[str, Tensor]]) -> S
     """The state that `split_tensors` split."""
     for top, tensors in groups.items():
         for name, tensor in tensors.items():
-            *path, last = (key.replace("%2F", "/").replace("%25", "%") for key in name.split("/"))
-            node = values.setdefault(top, {})
-            for key in path:
+            path = [key.replace("%2F", "/").replace("%25", "%") for key in name.split("/")] if name else []
+            *parents, last = top, *path
+            node = values
+            for key in parents:
                 node = node.setdefault(key, {})
             node[last] = tensor
     return values

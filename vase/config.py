@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from vase.spelling import did_you_mean
 
 
 def _require(ok: bool, name: str, value: object, rule: str) -> None:
@@ -317,7 +318,7 @@ class VASEConfig:
         tree = self.to_dict()
         for name, value in values.items():
             if name not in known:
-                raise ValueError(f"unknown field {name!r}{_nearest(name, known)} Known fields: {', '.join(known)}.")
+                raise ValueError(f"unknown field {name!r}{did_you_mean(name, known)} Known fields: {', '.join(known)}.")
             *path, last = name.split(".")
             node = tree
             for part in path:
@@ -333,20 +334,11 @@ def preset(name: str, image_shape: tuple[int, int, int] | None = None, stage_ste
     """
     makers = {"paper": VASEConfig.paper, "laptop": VASEConfig.laptop, "smoke": VASEConfig.smoke}
     if name not in makers:
-        raise ValueError(f"unknown preset {name!r}{_nearest(name, makers)} Presets: {', '.join(makers)}.")
+        raise ValueError(f"unknown preset {name!r}{did_you_mean(name, makers)} Presets: {', '.join(makers)}.")
     given: dict[str, Any] = {} if image_shape is None else {"image_shape": image_shape}
     if name == "laptop" and stage_steps is not None:
         given["stage_steps"] = stage_steps
     return makers[name](**given)
-
-
-def _nearest(name: str, known: typing.Iterable[str]) -> str:
-    known = list(known)
-    tails = {k.rsplit(".", 1)[-1]: k for k in known}
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
-        tails[t] for t in difflib.get_close_matches(name.rsplit(".", 1)[-1], tails, n=1)
-    ]
-    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
@@ -363,7 +355,7 @@ def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
         raise ValueError(f"{prefix.rstrip('.') or 'configuration'}={values!r}: must be an object of named fields.")
     for name in values:
         if name not in hints:
-            raise ValueError(f"unknown field {prefix + name!r}{_nearest(name, hints)}")
+            raise ValueError(f"unknown field {prefix + name!r}{did_you_mean(name, hints)}")
     return cls(
         **{
             name: _from_dict(hints[name], value, f"{prefix}{name}.")

@@ -1,4 +1,4 @@
-"""From whatever holds images to one float tensor in [0,1], or an error that says what is wrong."""
+"""Conversions of images between uint8 in 0..255 and floats in [0, 1], NumPy and torch; errors say what is wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Float32, UInt8
 from torch import Tensor
 
 LAYOUTS = "(B,C,H,W), (B,H,W,C) or (B,H,W)"
@@ -75,7 +75,32 @@ def _arrange(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
     )
 
 
+def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
+    """Images of a user as uint8 0..255; NaN, infinity and values out of range are refused by name."""
+    if images.dtype == np.uint8:
+        return images
+    if images.dtype == np.bool_:
+        return images.astype(np.uint8) * np.uint8(255)
+    kind = images.dtype.kind
+    if kind not in "iuf":
+        raise TypeError(f"images have dtype {images.dtype}: must be uint8 or floats in [0, 1]; convert them first")
+    top = 1 if kind == "f" else 255
+    wrong = ~((images >= 0) & (images <= top))  # NaN compares false
+    if wrong.any():
+        raise ValueError(
+            f"images hold the value {images[wrong][0]}: {'floats' if top == 1 else 'whole numbers'} must lie in "
+            f"[0, {top}]; rescale or clip them"
+        )
+    return np.rint(images.astype(np.float64) * 255).astype(np.uint8) if kind == "f" else images.astype(np.uint8)
+
+
 def as_bytes(images: Float[np.ndarray, "..."] | UInt8[np.ndarray, "..."]) -> UInt8[np.ndarray, "..."]:
-    """Images as they are stored: [0, 1] becomes 0 ... 255."""
+    """Images of a learner as they are stored: [0, 1] becomes 0..255, values beyond are clipped."""
     array = np.asarray(images)
     return array if array.dtype == np.uint8 else np.rint(255 * np.clip(array, 0, 1)).astype(np.uint8)
+
+
+def as_floats(images: np.ndarray) -> Float32[np.ndarray, "..."]:
+    """Images as float32 in [0, 1]: uint8 is divided by 255, floats keep their values."""
+    array = np.asarray(images)
+    return array.astype(np.float32) / np.float32(255) if array.dtype == np.uint8 else array.astype(np.float32)

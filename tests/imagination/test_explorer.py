@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from vase.imagination import (
     latent_mobility,
     movable_latents,
 )
+from vase.learners.checks import states_equal
 from vase.worlds.world import Batch
 
 
@@ -198,9 +200,8 @@ def test_distance_by_hand() -> None:
 def test_learning_leaves_the_learner_bit_identical() -> None:
     model, images = learner(), pictures(16)
     model.partial_fit(images)
-    model._optimiser.zero_grad()
-    _, before = model.state()
-    before = {group: {k: v.clone() for k, v in tensors.items()} for group, tensors in before.items()}
+    model.optimiser_.zero_grad()
+    before = copy.deepcopy(model.state_dict())
     random = torch.get_rng_state()
     explorer = Explorer(model, Translation(), seed=0)
     weights = [weight.detach().clone() for weight in explorer.policy.parameters()]
@@ -210,9 +211,8 @@ def test_learning_leaves_the_learner_bit_identical() -> None:
     explorer.imagine(images)
     explorer.distance(images)
     assert not all(torch.equal(a, b) for a, b in zip(weights, explorer.policy.parameters(), strict=True))
-    _, after = model.state()
-    assert all(torch.equal(value, after[group][k]) for group, tensors in before.items() for k, value in tensors.items())
-    assert all(weight.grad is None and weight.requires_grad for weight in model._nets.parameters())
+    assert states_equal(before, model.state_dict())
+    assert all(weight.grad is None and weight.requires_grad for weight in model.networks_.parameters())
     assert torch.equal(random, torch.get_rng_state())
 
 

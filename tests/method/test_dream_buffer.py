@@ -1,4 +1,4 @@
-"""The pool of dreams, and the one vector that decisions depend on."""
+"""Dreams by the snapshot, and the pool of them."""
 
 import math
 
@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from vase import VASE, VASEConfig
-from vase.method.atypicality import atypicality
 from vase.method.dream_buffer import Dreams, dream
-from vase.method.statistics import Facts, kl_in, pack
 from vase.nn.likelihood import Bernoulli, Gaussian
 from vase.nn.networks import Networks
 
@@ -84,17 +82,17 @@ def learner(pool: int) -> VASE:
     model = VASE(CONFIG.with_values({"dreaming.pool": pool, "environments.burn_in": 1000}), seed=0, device="cpu")
     for x in stream(0, 32, 30):
         model.partial_fit(x)
-    model._leave()
-    model._be_born(torch.zeros(N))
+    model.finish_environment()
+    model.add_environment(torch.zeros(N))
     return model
 
 
 class TestPool:
     def test_is_made_once_and_dropped_with_its_snapshot(self):
         model = learner(128)
-        assert model._pool is None
-        first, second = model._dreams(8), model._dreams(8)
-        pool = model._pool
+        assert model.dreams_.pool is None
+        first, second = model.sample_dreams(8), model.sample_dreams(8)
+        pool = model.dreams_.pool
         assert pool is not None
         assert len(pool) == 128
         assert first is not None
@@ -102,14 +100,14 @@ class TestPool:
         assert not torch.equal(first.z, second.z)  # every step draws anew
         rows = {tuple(row) for row in pool.z.tolist()}
         assert all(tuple(row) in rows for row in torch.cat([first.z, second.z]).tolist())
-        model._enter(0)
-        assert model._pool is None
+        model.reenter_environment(0)
+        assert model.dreams_.pool is None
 
     def test_every_dream_is_drawn_equally_often(self):
         model = learner(16)
         counts: dict[tuple[float, ...], int] = {}
         for _ in range(100):
-            found = model._dreams(64)
+            found = model.sample_dreams(64)
             assert found is not None
             for row in found.z.tolist():
                 counts[tuple(row)] = counts.get(tuple(row), 0) + 1
@@ -119,19 +117,19 @@ class TestPool:
 
     def test_zero_dreams_anew_at_every_step(self):
         model = learner(0)
-        assert model._dreams(8) is not None
-        assert model._pool is None
+        assert model.sample_dreams(8) is not None
+        assert model.dreams_.pool is None
 
     def test_is_no_larger_than_what_is_drawn_until_the_next_snapshot(self):
         values = {"dreaming.pool": 512, "dreaming.snapshot": "every", "dreaming.tau": 3, "environments.burn_in": 1000}
         model = VASE(CONFIG.with_values(values), seed=-1, device="cpu")  # any whole number is a seed
         for x in stream(0, 32, 4):
             model.partial_fit(x)
-        model._leave()
-        model._be_born(torch.zeros(N))
+        model.finish_environment()
+        model.add_environment(torch.zeros(N))
         model.partial_fit(stream(1, 32, 1)[0])
-        assert model._pool is not None
-        assert len(model._pool) == 3 * 32
+        assert model.dreams_.pool is not None
+        assert len(model.dreams_.pool) == 3 * 32
 
     def test_serves_batches_that_are_larger_than_the_one_that_filled_it(self, tmp_path):
         values = {"dreaming.pool": 512, "environments.enabled": "no", "dreaming.tau": 3}
@@ -139,7 +137,7 @@ class TestPool:
         for x in stream(0, 32, 3):
             model.partial_fit(x)
         model.partial_fit(stream(1, 4, 1)[0])
-        assert model._pool is not None
+        assert model.dreams_.pool is not None
         model.save(tmp_path / "m")
         again = VASE.load(tmp_path / "m", device="cpu")
         x = stream(1, 64, 1)[0]
@@ -148,47 +146,13 @@ class TestPool:
     def test_is_the_same_after_saving_and_loading(self, tmp_path):
         model = learner(64)
         model.partial_fit(stream(1, 32, 1)[0])
-        pool = model._pool
+        pool = model.dreams_.pool
         model.save(tmp_path / "m")
         again = VASE.load(tmp_path / "m", device="cpu")
-        assert again._pool is None
+        assert again.dreams_.pool is None
         x = stream(1, 32, 2)[1]
         a, b = model.partial_fit(x), again.partial_fit(x)
         assert a.loss == b.loss
         assert pool is not None
-        assert again._pool is not None
-        assert torch.equal(pool.target, again._pool.target)
-
-
-class TestFacts:
-    def test_by_hand(self):
-        # Two latents, two environments; moments of the means ±1 and 3: m = (0, 3), E μ² = (1, 9), σ² = (1, 2).
-        terms = [torch.tensor(v) for v in (10.0, 4.0, 0.5, 2.0, 0.25)]
-        mean = torch.tensor([[-1.0, 3.0], [1.0, 3.0]])
-        log_var = torch.tensor([[0.0, math.log(2.0)]] * 2)
-        vector = pack(terms, torch.tensor([1.5, 0.5]), mean, log_var, torch.tensor([[0.0, 1.0], [0.0, 3.0]]))
-        assert kl_in(vector, 2).tolist() == [1.5, 0.5]
-        facts = Facts.of(vector, torch.tensor(7.0), 2, CONFIG.dreaming)
-        weights = CONFIG.dreaming
-        loss = 10 + 7 + 0.25 + 0.5 * weights.encoder_weight + 2 * weights.decoder_weight
-        assert facts.numbers == {
-            "loss": pytest.approx(loss),
-            "reconstruction": 10.0,
-            "deviance": 4.0,
-            "kl": 2.0,
-            "dream_encoder": 0.5,
-            "dream_decoder": 2.0,
-            "classifier": 0.25,
-        }
-        assert facts.candidate == 1
-        # α_0 = ½(2 + 0 − 1 − log 2), α_1 = ½(2 + 9 − 1 − log 2)
-        assert facts.alpha.tolist() == pytest.approx([0.5 * (1 - math.log(2)), 0.5 * (10 - math.log(2))])
-        assert facts.alpha.tolist() == pytest.approx(atypicality(mean, log_var).tolist())
-
-    def test_the_mean_over_halves_is_that_of_the_whole(self):
-        mean, log_var = torch.randn(8, 3, generator=rng()), torch.randn(8, 3, generator=rng(1))
-        logits, kl = torch.randn(8, 2, generator=rng(2)), torch.zeros(3)
-        terms = [torch.tensor(0.0)] * 5
-        whole = pack(terms, kl, mean, log_var, logits)
-        halves = [pack(terms, kl, mean[i : i + 4], log_var[i : i + 4], logits[i : i + 4]) for i in (0, 4)]
-        assert torch.allclose(whole, (halves[0] + halves[1]) / 2, atol=1e-6)
+        assert again.dreams_.pool is not None
+        assert torch.equal(pool.target, again.dreams_.pool.target)

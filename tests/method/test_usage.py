@@ -89,9 +89,9 @@ class TestOptimisation:
         # A convolutional decoder that ignores latents 1, 4 and 6 (and hardly hears 5).
         g = torch.Generator().manual_seed(3)
         nets = Networks(VASEConfig((1, 16, 16), SMALL), g).requires_grad_(False)
-        nets.from_latents.weight.mul_(10)
-        nets.from_latents.weight[:, [1, 4, 6]] = 0
-        nets.from_latents.weight[:, 5] *= 1e-3
+        nets.decoder.from_latents.weight.mul_(10)
+        nets.decoder.from_latents.weight[:, [1, 4, 6]] = 0
+        nets.decoder.from_latents.weight[:, 5] *= 1e-3
 
         def decode(z: torch.Tensor) -> torch.Tensor:
             return nets.decode(z, torch.zeros(len(z), dtype=torch.long))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vase.metrics.record import Record, title
+from vase.metrics.record import Period, Record
+from vase.worlds.spec import title
 
 
 def step(number: int, environment: int, alpha: tuple[float | None, ...] = (0.1, 0.2)) -> dict[str, object]:
@@ -28,7 +29,9 @@ def test_spans_of_stream_and_environments_by_hand() -> None:
         ("fashion", 100, 150),
         ("mnist", 150, 200),
     ]
-    assert [(s.name, s.start, s.end) for s in RETURN.environments] == [(0, 0, 104), (1, 104, 153), (0, 153, 200)]
+    assert RETURN.environments == (Period(0, 0, 104), Period(1, 104, 153), Period(0, 153, 200))
+    assert RETURN.environments[0].overlap(RETURN.visits[1]) == 4
+    assert RETURN.environments[0].overlap(RETURN.visits[2]) <= 0
     assert RETURN.true_switches == (100, 150)
     assert [row["step"] for row in RETURN.switches] == [104, 153]  # the first environment is no switch
     assert RETURN.worlds == ("mnist", "fashion")
@@ -58,6 +61,21 @@ def test_atypicality_and_scores_come_out_as_arrays() -> None:
     scores = Record(RETURN.stages, tuple(rows)).scores("accuracy")
     assert list(scores) == ["mnist", "fashion"]  # in the order of the stream
     assert scores["mnist"][1].tolist() == [0.5, 1.0]
+
+
+def test_a_learner_without_atypicality_has_none() -> None:
+    assert Record((("mnist", 10),), (step(5, 0, ()), step(10, 0, (None, None)))).atypicality()[0].size == 0
+
+
+def test_moments_are_said_in_words() -> None:
+    assert (RETURN.moment(249), RETURN.moment(250)) == ("at step 249", "at the end of the run")
+
+
+def test_the_position_latents_are_those_of_the_last_row_that_has_them() -> None:
+    stages = [{"kind": "stage", "step": s, "position": {"world": w}} for s, w in ((100, "mnist"), (150, "fashion"))]
+    record = Record(RETURN.stages, (*stages, {"kind": "end", "step": 250}))
+    assert record.position_row == stages[1]
+    assert RETURN.position_row is None
 
 
 def test_a_run_without_rows_has_nothing() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributions
 
-from vase.nn.likelihood import Bernoulli, Gaussian, likelihood
+from vase.nn.likelihood import Bernoulli, Gaussian, make_likelihood
 
 
 def image(*pixels: float) -> torch.Tensor:
@@ -115,5 +115,5 @@ class TestGaussian:
 
 
 def test_chosen_by_name():
-    assert likelihood("bernoulli", 0.1) == Bernoulli()
-    assert likelihood("gaussian", 0.3) == Gaussian(0.3)
+    assert make_likelihood("bernoulli", 0.1) == Bernoulli()
+    assert make_likelihood("gaussian", 0.3) == Gaussian(0.3)

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from vase.config import NetworkConfig, VASEConfig
-from vase.nn.networks import BLOCK, Networks
+from vase.nn.environment_table import BLOCK
+from vase.nn.networks import Networks
 
 
 def small(image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
@@ -44,22 +45,22 @@ class TestArchitecture:
         nets = networks(VASEConfig.paper())
         shapes = {name: tuple(p.shape) for name, p in nets.named_parameters() if not name.endswith("bias")}
         assert shapes == {
-            "convs.0.weight": (64, 1, 4, 4),
-            "convs.1.weight": (64, 64, 4, 4),
-            "convs.2.weight": (128, 64, 4, 4),
-            "convs.3.weight": (128, 128, 4, 4),
-            "features.weight": (256, 2048),
-            "posterior.weight": (48, 256),
-            "from_latents.weight": (256, 24),
-            "to_grid.weight": (2048, 256),
-            "deconvs.0.weight": (128, 128, 4, 4),
-            "deconvs.1.weight": (128, 64, 4, 4),
-            "deconvs.2.weight": (64, 64, 4, 4),
-            "deconvs.3.weight": (64, 1, 4, 4),
-            "environment_input.0": (BLOCK, 256),
-            "environment_output.0": (BLOCK, 256),
+            "encoder.features.convs.0.weight": (64, 1, 4, 4),
+            "encoder.features.convs.1.weight": (64, 64, 4, 4),
+            "encoder.features.convs.2.weight": (128, 64, 4, 4),
+            "encoder.features.convs.3.weight": (128, 128, 4, 4),
+            "encoder.features.linear.weight": (256, 2048),
+            "encoder.posterior.weight": (48, 256),
+            "decoder.from_latents.weight": (256, 24),
+            "decoder.image.linear.weight": (2048, 256),
+            "decoder.image.deconvs.0.weight": (128, 128, 4, 4),
+            "decoder.image.deconvs.1.weight": (128, 64, 4, 4),
+            "decoder.image.deconvs.2.weight": (64, 64, 4, 4),
+            "decoder.image.deconvs.3.weight": (64, 1, 4, 4),
+            "decoder.environments.blocks.0": (BLOCK, 256),
+            "classifier.environments.blocks.0": (BLOCK, 256),
         }
-        assert all(layer.stride == (2, 2) for layer in [*nets.convs, *nets.deconvs])
+        assert all(layer.stride == (2, 2) for layer in [*nets.encoder.features.convs, *nets.decoder.image.deconvs])
 
     @pytest.mark.parametrize("shape", [(1, 32, 32), (3, 64, 64), (2, 16, 48)])
     def test_shapes(self, shape):
@@ -73,11 +74,11 @@ class TestArchitecture:
     def test_encoder_layer_by_layer(self):
         nets, x = networks(), images(3)
         h = x
-        for conv in nets.convs:
+        for conv in nets.encoder.features.convs:
             h = F.relu(F.conv2d(h, conv.weight, conv.bias, stride=2, padding=1))
         assert h.shape == (3, 16, 2, 2)
-        h = F.relu(h.flatten(1) @ nets.features.weight.T + nets.features.bias)
-        out = h @ nets.posterior.weight.T + nets.posterior.bias
+        h = F.relu(h.flatten(1) @ nets.encoder.features.linear.weight.T + nets.encoder.features.linear.bias)
+        out = h @ nets.encoder.posterior.weight.T + nets.encoder.posterior.bias
         features, mean, log_var = nets.encode(x)
         assert torch.allclose(features, h, atol=1e-5)
         assert torch.allclose(mean, out[:, :8], atol=1e-5)
@@ -90,15 +91,15 @@ class TestArchitecture:
     @torch.no_grad()
     def test_log_variance_is_bounded(self):
         nets = networks()
-        torch.nn.init.constant_(nets.posterior.bias, 1e4)
+        torch.nn.init.constant_(nets.encoder.posterior.bias, 1e4)
         assert float(nets.encode(images(2))[2].max()) == 6.0
-        torch.nn.init.constant_(nets.posterior.bias, -1e4)
+        torch.nn.init.constant_(nets.encoder.posterior.bias, -1e4)
         assert float(nets.encode(images(2))[2].min()) == -14.0
 
     def test_same_seed_same_weights(self):
         a, b, c = networks(seed=5), networks(seed=5), networks(seed=6)
         assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
-        assert not torch.equal(a.features.weight, c.features.weight)
+        assert not torch.equal(a.encoder.features.linear.weight, c.encoder.features.linear.weight)
 
 
 class TestInitialWeights:
@@ -106,7 +107,13 @@ class TestInitialWeights:
         ("layer", "fan_in"),
         # Inputs of one output unit: 4·4·64 for a convolution, 2048 for fc; a stride-2 transposed convolution reaches
         # each pixel with 2·2 of its 4·4 taps, from 128 channels.
-        [("convs.1", 1024), ("features", 2048), ("from_latents", 24), ("to_grid", 256), ("deconvs.1", 512)],
+        [
+            ("encoder.features.convs.1", 1024),
+            ("encoder.features.linear", 2048),
+            ("decoder.from_latents", 24),
+            ("decoder.image.linear", 256),
+            ("decoder.image.deconvs.1", 512),
+        ],
     )
     def test_std_is_one_over_root_fan_in(self, layer, fan_in):
         module = networks(VASEConfig.paper()).get_submodule(layer)
@@ -120,7 +127,7 @@ class TestInitialWeights:
 
     def test_torch_init_is_uniform_within_its_bound(self):
         config = VASEConfig(network=NetworkConfig(init="torch"))
-        weight = networks(config).features.weight.detach()
+        weight = networks(config).encoder.features.linear.weight.detach()
         bound = 1 / math.sqrt(weight.shape[1])
         assert 0.99 * bound < float(weight.abs().max()) <= bound
         assert float(weight.std()) == pytest.approx(bound / math.sqrt(3), rel=0.02)
@@ -131,12 +138,12 @@ def test_environment_table_is_a_one_hot_concatenation():
     nets = networks()
     z, s = latents(6), labels(0, 1, 2, 5, 7, 1)
     together = torch.cat([z, F.one_hot(s, BLOCK).float()], 1)
-    weight = torch.cat([nets.from_latents.weight, nets.environment_input[0].T], 1)
-    h = F.relu(F.linear(together, weight, nets.from_latents.bias))
-    h = F.relu(nets.to_grid(h)).unflatten(1, nets.grid)
-    for deconv in nets.deconvs[:-1]:
+    weight = torch.cat([nets.decoder.from_latents.weight, nets.decoder.environments.blocks[0].T], 1)
+    h = F.relu(F.linear(together, weight, nets.decoder.from_latents.bias))
+    h = F.relu(nets.decoder.image.linear(h)).unflatten(1, nets.decoder.image.grid)
+    for deconv in nets.decoder.image.deconvs[:-1]:
         h = F.relu(deconv(h))
-    assert torch.allclose(nets.decode(z, s), nets.deconvs[-1](h), atol=1e-5)
+    assert torch.allclose(nets.decode(z, s), nets.decoder.image.deconvs[-1](h), atol=1e-5)
 
 
 def test_environments_render_the_same_latents_differently():
@@ -174,17 +181,19 @@ class TestGrowth:
         # Environments 7, 8 and 16 read the last row of block 0, the first of block 1 and of block 2.
         nets = networks()
         nets.grow(17, rng(3))
-        nets.from_latents.weight.zero_()
+        nets.decoder.from_latents.weight.zero_()
         z = latents(1)
         for s, row in (
-            (7, nets.environment_input[0][7]),
-            (8, nets.environment_input[1][0]),
-            (16, nets.environment_input[2][0]),
+            (7, nets.decoder.environments.blocks[0][7]),
+            (8, nets.decoder.environments.blocks[1][0]),
+            (16, nets.decoder.environments.blocks[2][0]),
         ):
-            h = F.relu(nets.to_grid(F.relu(row + nets.from_latents.bias))).unflatten(0, nets.grid)[None]
-            for deconv in nets.deconvs[:-1]:
+            h = F.relu(nets.decoder.image.linear(F.relu(row + nets.decoder.from_latents.bias))).unflatten(
+                0, nets.decoder.image.grid
+            )[None]
+            for deconv in nets.decoder.image.deconvs[:-1]:
                 h = F.relu(deconv(h))
-            assert torch.allclose(nets.decode(z, labels(s)), nets.deconvs[-1](h), atol=1e-6)
+            assert torch.allclose(nets.decode(z, labels(s)), nets.decoder.image.deconvs[-1](h), atol=1e-6)
 
     def test_growth_is_repeatable_and_moves_the_generator_only_when_needed(self):
         nets, g = networks(), rng(9)
@@ -199,18 +208,18 @@ class TestGrowth:
         nets = networks()
         old = copy.deepcopy(nets).requires_grad_(False)
         nets.grow(20, rng(3))
-        nets.environment_input[0].fill_(1.0)
+        nets.decoder.environments.blocks[0].fill_(1.0)
         old.copy_room(nets)
         assert old.room == nets.room == 24
-        assert not torch.equal(old.environment_input[0], nets.environment_input[0])
+        assert not torch.equal(old.decoder.environments.blocks[0], nets.decoder.environments.blocks[0])
         for table, source in (
-            (old.environment_input, nets.environment_input),
-            (old.environment_output, nets.environment_output),
+            (old.decoder.environments.blocks, nets.decoder.environments.blocks),
+            (old.classifier.environments.blocks, nets.classifier.environments.blocks),
         ):
             assert all(torch.equal(a, b) for a, b in zip(list(table)[1:], list(source)[1:], strict=True))
         assert not any(p.requires_grad for p in old.parameters())
-        nets.environment_input[2].fill_(5.0)
-        assert not (old.environment_input[2] == 5.0).any()
+        nets.decoder.environments.blocks[2].fill_(5.0)
+        assert not (old.decoder.environments.blocks[2] == 5.0).any()
 
 
 class TestClassifier:
@@ -219,8 +228,8 @@ class TestClassifier:
         # Features (1, 2), rows (3, 0), (0, −1), (1, 1): logits 3, −2, 3.
         # Over the first two environments only: q = 1/(1 + e⁻⁵) = 0.993307.
         nets = networks(small().with_values({"network.hidden": 2}))
-        nets.environment_output[0].zero_()
-        nets.environment_output[0][:3] = torch.tensor([[3.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
+        nets.classifier.environments.blocks[0].zero_()
+        nets.classifier.environments.blocks[0][:3] = torch.tensor([[3.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
         h = torch.tensor([[1.0, 2.0]])
         assert nets.classify(h, 3).tolist() == [[3.0, -2.0, 3.0]]
         assert nets.classify(h, 2).softmax(1).flatten().tolist() == pytest.approx([0.993307, 0.006693], abs=1e-6)
@@ -230,7 +239,7 @@ class TestClassifier:
         # The same features as the current environment 0 and as a dream of environment 1:
         # −ln 0.993307 − ln 0.006693 = 0.006715 + 5.006715.
         nets = networks(small().with_values({"network.hidden": 2}))
-        nets.environment_output[0][:2] = torch.tensor([[3.0, 0.0], [0.0, -1.0]])
+        nets.classifier.environments.blocks[0][:2] = torch.tensor([[3.0, 0.0], [0.0, -1.0]])
         logits = nets.classify(torch.tensor([[1.0, 2.0]]), 2)
         loss = F.cross_entropy(logits, labels(0)) + F.cross_entropy(logits, labels(1))
         assert float(loss) == pytest.approx(5.013430, abs=1e-5)
@@ -241,7 +250,7 @@ class TestClassifier:
         h, _, _ = nets.encode(images(4))
         F.cross_entropy(nets.classify(h, 3), labels(0, 1, 2, 0)).backward()
         moved = {name for name, p in nets.named_parameters() if p.grad is not None and p.grad.any()}
-        assert moved == {"environment_output.0"}
+        assert moved == {"classifier.environments.blocks.0"}
 
     def test_environments_not_seen_yet_get_no_probability_and_no_gradient(self):
         nets = networks()
@@ -249,7 +258,7 @@ class TestClassifier:
         logits = nets.classify(h, 2)
         assert logits.shape == (4, 2)
         F.cross_entropy(logits, labels(0, 1, 0, 1)).backward()
-        grad = nets.environment_output[0].grad
+        grad = nets.classifier.environments.blocks[0].grad
         assert grad is not None
         assert grad[:2].any()
         assert not grad[2:].any()
@@ -260,7 +269,7 @@ class TestReseed:
 
     def before_and_after(self, **options) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
         nets = networks()
-        torch.nn.init.constant_(nets.posterior.bias, 0.3)
+        torch.nn.init.constant_(nets.encoder.posterior.bias, 0.3)
         before = copy.deepcopy(nets.state_dict())
         nets.reseed(list(self.LATENTS), rng(4), **options)
         return before, nets.state_dict()
@@ -270,11 +279,11 @@ class TestReseed:
         rows = [i + 8 * half for half in (0, 1) for i in self.LATENTS]
         for name in before:
             changed = before[name] != after[name]
-            if name == "from_latents.weight":
+            if name == "decoder.from_latents.weight":
                 assert changed.any(0).nonzero().flatten().tolist() == [2, 5]
-            elif name == "posterior.weight":
+            elif name == "encoder.posterior.weight":
                 assert changed.any(1).nonzero().flatten().tolist() == sorted(rows)
-            elif name == "posterior.bias":
+            elif name == "encoder.posterior.bias":
                 assert changed.nonzero().flatten().tolist() == sorted(rows)
                 assert not after[name][rows].any()
             else:
@@ -285,10 +294,10 @@ class TestReseed:
         config = small().with_values({"network.latents": 64})
         nets = networks(config)
         nets.reseed(list(range(64)), rng(4))
-        weight = nets.posterior.weight.detach()
+        weight = nets.encoder.posterior.weight.detach()
         assert float(weight[:64].std()) == pytest.approx(0.5 / 8, rel=0.05)
         assert float(weight[64:].std()) == pytest.approx(0.1 / 8, rel=0.05)
-        assert float(nets.from_latents.weight.detach().std()) == pytest.approx(1 / 8, rel=0.05)
+        assert float(nets.decoder.from_latents.weight.detach().std()) == pytest.approx(1 / 8, rel=0.05)
 
     @torch.no_grad()
     def test_with_silent_columns_the_decoder_ignores_the_latent(self):

@@ -25,12 +25,6 @@ class View:
     mask: np.ndarray
 
 
-@dataclass(frozen=True)
-class Code:
-    mean: np.ndarray
-    std: np.ndarray
-
-
 def _flags(*latents: int) -> np.ndarray:
     flags = np.zeros(LATENTS, bool)
     flags[list(latents)] = True
@@ -40,18 +34,21 @@ def _flags(*latents: int) -> np.ndarray:
 class FakeLearner:
     """Draws a bright box (environment 0) or ring: its place is z7, z2 and its size z11, unless they are masked."""
 
-    n_latents = LATENTS
+    n_latents, environment = LATENTS, 0
 
     def __init__(self, environments: int = 3, channels: int = 1) -> None:
         self.channels = channels
         uses = [_flags(X, Y, 11, 4), _flags(11, 15, 16, 17, 20), _flags(X, Y, 11, 15, 16, 17)]
         off = [_flags(), _flags(X, Y, 4, 9), _flags(4)]
         self.environments = tuple(View(s, uses[s % 3], ~off[s % 3]) for s in range(environments))
+        self.steps = 9000
 
-    def encode(self, images: np.ndarray) -> Code:
+    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mean = np.linspace(1, -1, len(images))[:, None] * np.linspace(0, 1, LATENTS)
-        std = np.where(np.any([view.used for view in self.environments], axis=0), 0.2, 1.0)
-        return Code(mean, np.broadcast_to(std, mean.shape))
+        return mean, np.full(mean.shape, 0.2)
+
+    def infer_environment(self, images: np.ndarray) -> None:
+        raise AssertionError("figures do not ask for environments")
 
     def decode(self, z: np.ndarray, environment: int | None = None) -> np.ndarray:
         view = self.environments[environment or 0]
@@ -64,25 +61,28 @@ class FakeLearner:
         return np.repeat(box[:, None].astype(np.float32) * 0.9, self.channels, axis=1)
 
     def reconstruct(self, images: np.ndarray, environment: int | None = None) -> np.ndarray:
-        return self.decode(self.encode(images).mean, environment)
+        return self.decode(self.posterior(images)[0], environment)
 
     def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> np.ndarray:
         return self.decode(np.random.default_rng(n if seed is None else seed).normal(size=(n, LATENTS)), environment)
 
-    def traverse(
-        self,
-        images: np.ndarray,
-        latents: list[int] | None = None,
-        span: float = 2.0,
-        points: int = 9,
-        environment: int | None = None,
-    ) -> np.ndarray:
-        latents = list(range(LATENTS)) if latents is None else latents
-        z = np.zeros((len(images), len(latents), points, LATENTS))
-        for i, latent in enumerate(latents):
-            z[:, i, :, latent] = np.linspace(-span, span, points)
-        frames = self.decode(z.reshape(-1, LATENTS), environment)
-        return frames.reshape(*z.shape[:3], *frames.shape[1:])
+
+class Coder:
+    """A learner that encodes, and nothing else."""
+
+    n_latents, steps = LATENTS, 9000
+    posterior = FakeLearner.posterior
+
+
+class Decoder(Coder):
+    """It decodes, too, as environment 0 of the other learner, but infers no environments and does not dream."""
+
+    def decode(self, z: np.ndarray, environment: int | None = None) -> np.ndarray:
+        assert not environment
+        return FakeLearner().decode(z, 0)
+
+    def reconstruct(self, images: np.ndarray, environment: int | None = None) -> np.ndarray:
+        return self.decode(self.posterior(images)[0], environment)
 
 
 def synthetic_rows(stages: tuple[tuple[str, int], ...], *, delay: int = 4) -> list[dict[str, Any]]:
@@ -129,7 +129,9 @@ def synthetic_rows(stages: tuple[tuple[str, int], ...], *, delay: int = 4) -> li
             )
         if step % 250 == 0:
             rows += _probe_rows(step, stages, worlds, ends, rng)
-    return rows
+    moving = next((world for world in worlds if world.startswith("moving")), None)
+    axes = {"x": {"latent": X, "correlation": -0.93}, "y": {"latent": Y, "correlation": 0.81}}
+    return [*rows, {"kind": "end", "step": total, **({"position": {"world": moving, **axes}} if moving else {})}]
 
 
 def _probe_rows(
@@ -152,6 +154,16 @@ def _probe_rows(
 @pytest.fixture
 def learner() -> FakeLearner:
     return FakeLearner()
+
+
+@pytest.fixture
+def coder() -> Coder:
+    return Coder()
+
+
+@pytest.fixture
+def decoder() -> Decoder:
+    return Decoder()
 
 
 @pytest.fixture

@@ -13,19 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from vase import VASE, VASEConfig
-from vase.plots import (
-    Record,
-    atypicality,
-    latent_use,
-    overview,
-    probe_curves,
-    reconstructions,
-    traversals,
-    write_figures,
-)
-from vase.plots.latents import State, latent_states
-from vase.plots.pictures import order_latents, position_latents
+from vase.metrics.latents import State, learner_states
+from vase.metrics.record import Record
+from vase.plots.curves import atypicality, probe_curves
+from vase.plots.latents import latent_use
+from vase.plots.page import overview
+from vase.plots.pictures import order_latents, reconstructions, traversals, traverse
 from vase.plots.style import rgb, strip
+from vase.plots.write import write_figures
 from vase.worlds import Schedule
 
 NAMES = {"overview", "atypicality", "probes", "latents", "traversals", "reconstructions"}
@@ -38,7 +33,7 @@ def figures(learner: Any, record: Record, images: dict[int, np.ndarray]) -> dict
         "overview": overview(learner, record, images),
         "atypicality": atypicality(record),
         "probes": probe_curves(record),
-        "latents": latent_use(learner, labels),
+        "latents": latent_use(learner_states(learner), labels),
         "traversals": traversals(learner, images, labels),
         "reconstructions": reconstructions(learner, images, labels),
     }
@@ -63,7 +58,7 @@ def test_longer_streams_stay_readable(stream: list[tuple[str, int]], make_run: A
     assert_readable(overview(model, record, images))
     assert_readable(probe_curves(record))
     assert_readable(atypicality(record))
-    assert_readable(latent_use(model))
+    assert_readable(latent_use(learner_states(model), {}))
 
 
 def test_atypicality_shows_every_latent_the_threshold_and_the_switches(record: Record) -> None:
@@ -93,7 +88,7 @@ def test_probe_curves_without_pixels_show_the_squared_error(record: Record) -> N
 
 
 def test_latent_states_by_hand(learner: Any) -> None:
-    states = latent_states(learner)
+    states = learner_states(learner)
     assert states.shape == (3, 24)
     assert (states[0] == State.USED).nonzero()[0].tolist() == [2, 4, 7, 11]
     assert (states[1] == State.MASKED).nonzero()[0].tolist() == [2, 4, 7]
@@ -103,8 +98,8 @@ def test_latent_states_by_hand(learner: Any) -> None:
 
 
 def test_latent_use_counts(learner: Any) -> None:
-    shown = words(latent_use(learner))
-    assert "Latent use: 6 shared, 16 of 24 spare" in shown
+    shown = words(latent_use(learner_states(learner), {}, moment="at step 10"))
+    assert "Latent use at step 10: 6 shared, 16 of 24 spare" in shown
     assert "5 used, 3 masked" in shown
 
 
@@ -118,9 +113,32 @@ def test_latents_are_ordered_by_sharing_then_effect(learner: Any, images: dict[i
     assert len(order_latents(learner, images, spare=20)) == 16
 
 
-def test_position_latents_are_found_without_labels(learner: Any, images: dict[int, np.ndarray]) -> None:
-    assert position_latents(learner, images[0], 0) == (7, 2)
-    assert position_latents(learner, images[2], 2) == (7, 2)
+def test_the_overview_shows_the_position_latents_of_the_rows(
+    learner: Any, record: Record, images: dict[int, np.ndarray]
+) -> None:
+    shown = words(overview(learner, record, images)).splitlines()
+    assert "Position latents at the end of the run, traversed in every environment" in shown
+    assert [label in shown for label in ("x  z7", "y  z2", "z11")] == [True, True, False]
+    first = Record(record.stages, tuple({**row, "step": 3000} if "position" in row else row for row in record.rows))
+    assert "Position latents at step 3,000, traversed" in words(overview(learner, first, images))
+    weak = Record(record.stages, tuple(row for row in record.rows if "position" not in row))
+    shown = words(overview(learner, weak, images)).splitlines()
+    assert "The two most shared latents, traversed in every environment" in shown
+    assert [label in shown for label in ("z11", "x  z7")] == [True, False]
+
+
+def test_a_traversal_moves_one_latent_and_leaves_the_others_as_encoded(learner: Any) -> None:
+    def decode(z: np.ndarray, environment: int | None) -> np.ndarray:
+        assert environment == 1
+        return z[:, None, None].astype(np.float32)  # an image that shows its code
+
+    learner.decode = decode
+    frames = traverse(learner, np.zeros((2, 1, 4, 4)), [5, 0], environment=1, points=3)
+    assert frames.shape == (2, 2, 3, 1, 1, 24)
+    codes = frames[1, :, :, 0, 0]
+    encoded = learner.posterior(np.zeros((2, 1, 4, 4)))[0][1]
+    assert codes[0, :, 5].tolist() == codes[1, :, 0].tolist() == [-2, 0, 2]
+    np.testing.assert_allclose(np.delete(codes[0], 5, axis=1), [np.delete(encoded, 5)] * 3, rtol=1e-6)
 
 
 def test_traversals_fade_masked_latents(learner: Any, images: dict[int, np.ndarray]) -> None:
@@ -165,6 +183,22 @@ def test_odd_runs_draw_too(tmp_path: Path, make_run: Any) -> None:
     model.environments = ()
     paths = write_figures(tmp_path / "nothing", model, Record(record.stages, ()), {0: images[0]})
     assert {path.stem for path in paths} == NAMES - {"traversals", "reconstructions"}
+
+
+def test_learners_that_can_do_less_draw_what_is_there(
+    tmp_path: Path, coder: Any, decoder: Any, record: Record, images: dict[int, np.ndarray]
+) -> None:
+    paths = write_figures(tmp_path / "codes", coder, record, images)
+    assert {path.stem for path in paths} == {"overview", "atypicality", "probes"}
+    one = Record(record.stages, tuple(row for row in record.rows if row["kind"] != "switch"))
+    paths = write_figures(tmp_path / "decodes", decoder, one, {0: images[0]})
+    assert {path.stem for path in paths} == NAMES - {"latents"}
+    shown = assert_readable(overview(decoder, one, {0: images[0]}))
+    assert "Latent use" not in shown
+    assert "Position latents at the end of the run" in shown
+    shown = assert_readable(reconstructions(decoder, {0: images[0]}))
+    assert "reconstruction" in shown
+    assert "dream" not in shown
 
 
 def test_a_real_learner_draws(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from vase.experiments.imagination.figures import figure4c
 from vase.experiments.writer import exported_rows
 from vase.training import Interrupted, Run, RunDirectory, RunSettings, make_plan, train
 from vase.training import imagination as imagining
-from vase.training.imagination import Imagination, background, translation
+from vase.training.imagination import Imagination, translation
 from vase.training.prepare import check_workers
 from vase.worlds import make_world
 

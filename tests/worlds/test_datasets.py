@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vase.worlds import datasets
-from vase.worlds.datasets import DATASETS, Rejected, nearest, parse_idx, unpack, verify
+from vase.worlds.datasets import DATASETS, Rejected, parse_idx, unpack, verify
 
 HAND_MADE = bytes.fromhex("00000802 00000002 00000003") + bytes([1, 2, 3, 4, 5, 255])
 
@@ -73,8 +73,3 @@ def test_table_is_complete():
         assert set(dataset.sha256) <= set(dataset.sizes)
         assert all(len(bytes.fromhex(value)) == 32 for value in dataset.sha256.values())
     assert not set(DATASETS["mnist"].sha256.values()) & set(DATASETS["fashion"].sha256.values())
-
-
-def test_nearest_name():
-    assert nearest("mnits", ("mnist", "fashion")).startswith("did you mean 'mnist'?")
-    assert nearest("zzzz", ("mnist", "fashion")) == "known: mnist, fashion"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vase.worlds import load
-from vase.worlds.embedded import _glyphs, embedded
+from vase.worlds.embedded import embedded, glyphs
 from vase.worlds.resize import resize, weights
 
 
@@ -22,9 +22,9 @@ def test_embedded_sets_have_ten_classes_in_both_splits_and_never_share_an_image(
     assert repeated <= 0.02 * len(test)
 
 
-def test_glyphs_are_drawn_the_same_every_time_and_never_touch_the_border():
+def testglyphs_are_drawn_the_same_every_time_and_never_touch_the_border():
     first = load("glyphs", "test")
-    _glyphs.cache_clear()
+    glyphs.cache_clear()
     np.testing.assert_array_equal(first.images, load("glyphs", "test").images)
     border = np.ones((28, 28), bool)
     border[1:-1, 1:-1] = False

@@ -193,7 +193,7 @@ def test_cut_by_hand():
 
 
 def ramp(axis):
-    """An environment of one picture that is twice as bright as the row (axis 0) or column (axis 1) is far."""
+    """A world of one picture that is twice as bright as the row (axis 0) or column (axis 1) is far."""
     picture = (
         np.broadcast_to(2 * np.arange(92), (112, 92))
         if axis
@@ -307,8 +307,8 @@ def test_folder_splits_and_labels(tmp_path):
 def test_patches_of_a_large_folder_are_kept_until_the_folder_changes(tmp_path, monkeypatch):
     monkeypatch.setattr(faces, "KEEP_FROM", 3)
     decoded = []
-    decode = faces._decode
-    monkeypatch.setattr(faces, "_decode", lambda files, size: decoded.append(len(files)) or decode(files, size))
+    decode = faces.decode
+    monkeypatch.setattr(faces, "decode", lambda files, size: decoded.append(len(files)) or decode(files, size))
 
     def seen():
         return make_world("faces", faces=tmp_path / "mine", canvas=1).images[:, 0, 0, 0].tolist()

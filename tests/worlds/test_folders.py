@@ -16,7 +16,7 @@ def paint(path, colour, size=(10, 6)):
 
 
 @pytest.mark.parametrize("move", [lambda a: a, lambda a: np.moveaxis(a, 1, 3), lambda a: torch.from_numpy(a)])
-def test_channel_orders_and_torch_give_the_same_environment(move):
+def test_channel_orders_and_torch_give_the_same_world(move):
     images = rng().integers(0, 256, (5, 3, 8, 9)).astype(np.uint8)
     made = from_array(move(images), labels=range(5))
     np.testing.assert_array_equal(made.images, images)

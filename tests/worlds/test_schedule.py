@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vase.worlds import Schedule, Stage, from_array, make_world
+from vase.worlds.timeline import Timeline
 
 
 def make(text="moving-digits*3,glyphs*2,moving-digits*4", **options):
@@ -19,21 +20,36 @@ def same(a, b):
 
 def test_parse_names_lengths_and_returns():
     schedule = make(" moving-digits , glyphs*2,moving-digits*4", steps=3)
-    assert [(stage.environment.name, stage.steps) for stage in schedule.stages] == [
+    assert [(stage.world.name, stage.steps) for stage in schedule.stages] == [
         ("moving-digits", 3),
         ("glyphs", 2),
         ("moving-digits", 4),
     ]
-    assert schedule.stages[0].environment is schedule.stages[2].environment
+    assert schedule.stages[0].world is schedule.stages[2].world
     assert len(schedule) == 9
     assert schedule.switches == (3, 5)
     assert [schedule.stage_of(t) for t in range(9)] == [0, 0, 0, 1, 1, 2, 2, 2, 2]
     assert schedule.image_shape == (1, 32, 32)
 
 
-def test_a_stage_that_changes_nothing_is_no_switch():
-    assert make("digits*2,digits*2,glyphs*2,glyphs:20*2,digits*2").switches == (4, 8)
+def test_a_world_is_identified_by_its_name():
+    assert make("digits*2,digits*2,glyphs*2").switches == (4,)
     assert make("mnist*2,digits*2,glyphs*2", fallback=True).switches == (4,)  # digits stand in for mnist
+    assert make("glyphs*2,glyphs:20*2,digits*2").switches == (2, 4)  # two names, although a sprite has 20 pixels
+
+
+def test_two_different_worlds_of_one_name_are_refused():
+    black, white = (from_array(np.full((2, 8, 8), value, np.uint8)) for value in (0, 255))
+    with pytest.raises(ValueError, match=r"two different worlds are called 'array'.*give each its own name"):
+        Schedule([Stage(black, 1), Stage(white, 1)])
+    again = Schedule([Stage(black, 1), Stage(from_array(white.images, name="white"), 1), Stage(black, 1)])
+    assert again.switches == (1, 2)
+    assert Schedule([Stage(make_world("digits"), 1), Stage(make_world("digits"), 1)]).switches == ()
+
+
+def test_the_timeline_is_that_of_the_worlds():
+    schedule = make("mnist*3,glyphs*2", fallback=True)
+    assert schedule.timeline == Timeline((("digits", 3), ("glyphs", 2)))
 
 
 def test_iteration_hands_out_every_batch_once_in_order():
@@ -50,7 +66,7 @@ def test_iteration_hands_out_every_batch_once_in_order():
 def test_batch_depends_only_on_seed_and_step():
     same(make().batch(7), make().batch(7))
     other = Schedule([Stage(make_world("moving-digits"), 100)], batch_size=8)
-    same(make().batch(1), other.batch(1))  # the same environment at the same step of another schedule
+    same(make().batch(1), other.batch(1))  # the same world at the same step of another schedule
     expected = make_world("moving-digits").sample(8, np.random.default_rng([0, 1]))
     same(make().batch(1), expected)
     assert (make().batch(0).images != make().batch(1).images).any()
@@ -160,7 +176,7 @@ def test_constructor_errors():
             make().batch(t)
 
 
-def test_twelve_environments_of_your_own_and_of_names():
+def test_twelve_worlds_of_your_own_and_of_names():
     sizes = ",".join(
         f"{m}{i}{d}:{s}*2"
         for d in ("digits", "glyphs")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vase import checkpoint
-from vase.worlds import DataUnavailable, download, load, load_or_embedded, make_world, sources
+from vase.worlds import DataUnavailable, download, load, make_world, sources
 from vase.worlds.datasets import TRAIN_IMAGES, TRAIN_LABELS
 from vase.worlds.download import RouteFailed
 
@@ -143,7 +143,7 @@ def test_status_without_data():
 @pytest.mark.parametrize(("name", "stand_in"), [("mnist", "digits"), ("fashion", "glyphs")])
 def test_without_any_route_the_embedded_default_stands_in_and_says_so(name, stand_in):
     lines = []
-    data = load_or_embedded(name, report=lines.append)
+    data = load(name, report=lines.append, fallback=True)
     assert data.source.startswith(f"{stand_in} (embedded")
     assert "stand in" in lines[-1]
     assert stand_in in lines[-1]

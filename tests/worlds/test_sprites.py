@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from vase.worlds import World, make_world
-from vase.worlds.names import ENVIRONMENTS
-from vase.worlds.sources import NAMES
+from vase.worlds.spec import NAMES, world_names
 from vase.worlds.sprites import Bank, SpriteWorld
 from vase.worlds.world import SoftWorld
 
@@ -106,8 +105,8 @@ def test_any_canvas_and_sprite(canvas):
         assert set(batch.factors["x"]) == {0.5}
 
 
-def test_every_name_makes_an_environment():
-    names = {name for name in ENVIRONMENTS if name.rpartition("-")[2] in NAMES}
+def test_every_name_makes_a_world():
+    names = {name for name in world_names() if name.rpartition("-")[2] in NAMES}
     assert len(names) == 4 * 8 + 4  # four datasets of sprites, and faces, which do not move
     for name in sorted(names):
         made = make_world(name, fallback=True)
@@ -118,7 +117,7 @@ def test_every_name_makes_an_environment():
         assert make_world(made.name) == made  # the name leads back to it, also that of a stand-in
 
 
-def test_environments_share_sprites_and_know_when_they_are_the_same():
+def test_worlds_share_sprites_and_know_when_they_are_the_same():
     moving, still, same = (make_world(name) for name in ("moving-digits", "digits", "digits:20"))
     assert moving.bank is still.bank
     assert still == same != moving

@@ -78,7 +78,7 @@ def _default_text(name: str) -> str:
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings of a run that the command line gives, as arguments of RunSettings."""
     from vase.training.sources import pictured, whole_path
-    from vase.worlds.sources import FACES_VARIABLE
+    from vase.worlds.spec import FACES_VARIABLE
 
     given: dict[str, Any] = {name: getattr(arguments, name, None) for name in _FIELDS}
     given = {name: value for name, value in given.items() if value is not None}

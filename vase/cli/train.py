@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from vase.cli.options import add_settings, add_shared, given_settings, new_settings
 from vase.training.settings import THREE_WORLDS, RunSettings
+from vase.worlds.spec import StreamSpec
 
 EXAMPLE = f"vase train --stream {THREE_WORLDS} --preset laptop --set capacity.gamma=7 --out runs/mine"
 
@@ -51,5 +51,5 @@ def _train(out: Path, settings: RunSettings, arguments: argparse.Namespace) -> d
 
 def _default_directory(given: dict[str, Any]) -> Path:
     """runs/STREAM-PRESET-SEED, readable and safe as the name of a folder."""
-    stream = re.sub(r"[^\w.+-]+", "_", given.get("stream", THREE_WORLDS).replace(",", "+")).strip("_")
-    return Path("runs") / f"{stream[:80]}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"
+    stream = StreamSpec.parse(given.get("stream", THREE_WORLDS)).slug[:80]
+    return Path("runs") / f"{stream}-{given.get('preset', 'laptop')}-seed{given.get('seed', 0)}"

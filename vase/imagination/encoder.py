@@ -21,7 +21,7 @@ from vase.nn.networks import Networks
 
 @dataclass(frozen=True, eq=False)
 class FrozenEncoder:
-    """q(z|x), as far as exploration needs it. `FrozenEncoder.of` makes one from a learner; any other encoder will do."""
+    """q(z|x), as far as exploration needs it. `FrozenEncoder.of` makes one from a learner; any encoder will do."""
 
     image_shape: tuple[int, int, int]
     n_latents: int

@@ -135,7 +135,7 @@ def check_asking_learns_nothing(make: Make, shape: Shape) -> None:
     for question in ("posterior", "encode", "transform", "reconstruct", "infer_environment"):
         if hasattr(learner, question):
             getattr(learner, question)(_batch(shape, 50))
-    assert _same(before, learner.state_dict()), "asking changes the state"
+    assert states_equal(before, learner.state_dict()), "asking changes the state"
 
 
 def check_bad_input(make: Make, shape: Shape) -> None:
@@ -155,7 +155,7 @@ def check_bad_input(make: Make, shape: Shape) -> None:
         try:
             learner.partial_fit(images)
         except (ValueError, TypeError):
-            assert _same(before, learner.state_dict()), f"a batch with {what} was refused but changed the state"
+            assert states_equal(before, learner.state_dict()), f"a batch with {what} was refused but changed the state"
         else:
             raise AssertionError(f"a batch with {what} was accepted")
 
@@ -212,13 +212,13 @@ def _assert_continues_alike(first: Learner, second: Learner, shape: Shape, messa
 
 
 def _assert_same_state(first: Learner, second: Learner, message: str) -> None:
-    assert _same(first.state_dict(), second.state_dict()), message
+    assert states_equal(first.state_dict(), second.state_dict()), message
 
 
-def _same(a: Any, b: Any) -> bool:
+def states_equal(a: Any, b: Any) -> bool:
     """Whether two states are equal to the last bit; NaN equals NaN."""
     if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(states_equal(a[key], b[key]) for key in a)
     if isinstance(a, Tensor):
         return isinstance(b, Tensor) and a.dtype == b.dtype and a.shape == b.shape and bool(_equal(a, b).all())
     return json.dumps(a) == json.dumps(b)

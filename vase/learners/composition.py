@@ -130,7 +130,14 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         folder = Path(folder)
         if not (folder / checkpoint.MANIFEST).exists() and (folder / "checkpoint" / checkpoint.MANIFEST).exists():
             folder = folder / "checkpoint"
-        return cls.from_state_dict(checkpoint.read(folder, checkpoint.LEARNER)["learner"], device=device, **custom)
+        state = checkpoint.read(folder, checkpoint.LEARNER)
+        name = state.get("run", {}).get("learner", "vase")
+        if name not in ("vase", f"{cls.__module__}:{cls.__qualname__}"):
+            raise checkpoint.CheckpointError(
+                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use RunDirectory({str(folder)!r})"
+                ".learner() with the directory of the run."
+            )
+        return cls.from_state_dict(state["learner"], device=device, **custom)
 
     @classmethod
     def from_state_dict(cls, state: Mapping[str, Any], device: str = "auto", **custom: Any) -> Self:

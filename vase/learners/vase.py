@@ -18,6 +18,7 @@ from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
 from vase.method.atypicality import atypicality
 from vase.method.capacity import capacity_target
+from vase.method.dream_buffer import Dreams
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.objective import Outputs
 from vase.method.shift_detector import Verdict
@@ -68,7 +69,7 @@ class VASE(Composition):
         self.workers_.require_equal_shards(len(x))
         self.steps_ += 1
         if not len(self.memory_):
-            self._add_environment(self.alpha_)
+            self.add_environment(self.alpha_)
             first = [self.workers_.gather(x)]
             return self._learn(first, switched=True, is_new=True, reasons=("the first environment",))
         forward = self._forward(x)
@@ -82,11 +83,11 @@ class VASE(Composition):
         environment, reasons = self._infer_together(torch.cat(held))
         if environment == self.memory_.current:
             return self._learn(held, reasons=reasons)
-        self._finish_environment()
+        self.finish_environment()
         if environment is None:
-            self._add_environment(self._atypicality(torch.cat(held)))
+            self.add_environment(self._atypicality(torch.cat(held)))
         else:
-            self._reenter_environment(environment)
+            self.reenter_environment(environment)
         return self._learn(held, switched=True, is_new=environment is None, reasons=reasons)
 
     def fit(self, stream: Any, y: object = None, *, progress: bool = False) -> VASE:
@@ -127,28 +128,28 @@ class VASE(Composition):
     def _forward(self, x: Images) -> Forward:
         """Encode, sample z^s (Eq. 2) and decode in the current environment, with dreams in the same pass; Eq. 8."""
         b, workers, memory = len(x), self.workers_, self.memory_
-        dreams = self.dreams_.sample(b, memory, self._gates(), self.generator_, workers)
+        dreams = self.sample_dreams(b)
         active = memory.record.active.to(self.device_)
         noise = torch.randn(b * workers.size, self.n_latents, generator=self.generator_).to(self.device_)
-        noise, labels, met = workers.shard(noise), self._label(memory.current, b), x
-        if dreams is not None:
-            labels, met = torch.cat([labels, dreams.s]), torch.cat([x, dreams.x])
+        noise, here = workers.shard(noise), self._label(memory.current, b)
+        met, s = (x, here) if dreams is None else (torch.cat([x, dreams.x]), torch.cat([here, dreams.s]))
 
         def sample(mean: Tensor, log_var: Tensor) -> Tensor:
             z = self._sample(active, mean[:b], log_var[:b], noise)
             return z if dreams is None else torch.cat([z, dreams.z])
 
-        out = Outputs(*self.forward_(met, sample, labels, len(memory)))
+        out = Outputs(*self.forward_(met, sample, s, len(memory)))
         kl_weight = self.recruiter_.kl_weight(self.steps_)
         kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
         return Forward(
-            *self.objective_(out, x, labels, active, dreams, step=self.steps_, kl_weight=kl_weight, workers=workers)
+            *self.objective_(out, x, here, active, dreams, step=self.steps_, kl_weight=kl_weight, workers=workers)
         )
 
-    def _gates(self) -> Float[Tensor, "K N"]:
-        """Latents that each environment may see, as 0 and 1."""
+    def sample_dreams(self, n: int) -> Dreams | None:
+        """`n` dreams of past environments by the snapshot (Eq. 7); None if there is nothing to dream of yet."""
         gates = torch.stack([e.gate if self.gated_ else torch.ones_like(e.gate) for e in self.memory_])
-        return gates.to(self.device_, torch.float32)
+        gates = gates.to(self.device_, torch.float32)
+        return self.dreams_.sample(n, self.memory_, gates, self.generator_, self.workers_)
 
     def _update(self, forward: Forward, **report: Any) -> Step:
         """One gradient step on Eq. 8 (weighted as in App. A.3) plus L_env, then the bookkeeping."""
@@ -212,7 +213,7 @@ class VASE(Composition):
         """α of a whole batch."""
         return self.workers_.on_main_process(lambda: atypicality(*encode_in_chunks(self.networks_, x)[1:]).cpu())
 
-    def _add_environment(self, alpha: Float[Tensor, "N"]) -> None:
+    def add_environment(self, alpha: Float[Tensor, "N"]) -> None:
         """A new environment: spare latents for it, and a mask over the latents of others that are atypical in it."""
         index = len(self.memory_)
         if index > 0:
@@ -224,7 +225,7 @@ class VASE(Composition):
         self._grow(index + 1)
         self._enter_environment(index)
 
-    def _reenter_environment(self, index: int) -> None:
+    def reenter_environment(self, index: int) -> None:
         """An old environment: its own latents, and spare ones, which start without any effect on it."""
         record = self.memory_[index]
         if self.gated_:
@@ -237,7 +238,7 @@ class VASE(Composition):
         self.memory_.current = index
         self.dreams_.clear_pool()
 
-    def _finish_environment(self) -> None:
+    def finish_environment(self) -> None:
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, record, on_main = self.config_, self.memory_.record, self.workers_.on_main_process
         x = torch.cat([self.workers_.gather(part) for part in self.recent_])

@@ -41,7 +41,7 @@ class Objective:
         self,
         out: Outputs,
         x: Images,
-        labels: Int[Tensor, "B"],
+        s: Int[Tensor, "B"],
         active: Bool[Tensor, "N"],
         dreams: Dreams | None,
         *,
@@ -49,13 +49,13 @@ class Objective:
         kl_weight: Float[Tensor, "N"] | None,
         workers: Distributed,
     ) -> tuple[Float[Tensor, ""], BatchStatistics]:
-        """(loss, statistics) of the batch x."""
+        """(loss, statistics) of the batch x in environment s."""
         c, b, p = self.config, len(x), self.likelihood
         target = x if dreams is None else torch.cat([x, dreams.target])
         errors = p.nll(out.y, target)
         nll, here = errors[:b].mean(), (out.mean[:b], out.log_var[:b])
         kl = kl_per_latent(*here, active)
-        classifier = F.cross_entropy(out.logits[:b], labels[:b])
+        classifier = F.cross_entropy(out.logits[:b], s)
         encoder = decoder = nll.new_zeros(())
         if dreams is not None:
             past = out.mean[b:], out.log_var[b:]

@@ -47,7 +47,7 @@ class PerFactor:
 class DCI:
     """Disentanglement, completeness and informativeness.
 
-    One factor has no disentanglement (nothing to tell it from), one code no completeness, and no factor nothing.
+    Disentanglement needs two factors, completeness two codes, informativeness one factor; else they are None.
     """
 
     disentanglement: float | None
@@ -88,9 +88,6 @@ def rounded(value: Any) -> Any:
     return value if value is None else float(f"{value:.6g}")
 
 
-# --------------------------------------------------------------------------------------------------- mutual information
-
-
 def information(codes: Float[np.ndarray, "B N"], factors: Factors) -> dict[str, Float[np.ndarray, " N"]]:
     """Mutual information of each code with each factor, as a share of the factor's entropy (0 to 1).
 
@@ -111,7 +108,7 @@ def alignment(first: Information, second: Information) -> dict[str, dict[str, An
     """Whether two worlds keep a factor in the same codes, for each factor that both have.
 
     `same`: the most informative code is the same one; `cosine`: similarity of the two information vectors, None if
-    one of them is zero. Judge neither without the information itself: where no code says anything, both are noise.
+    one of them is zero. Read both together with the information itself: where no code is informative, both are noise.
     """
     found: dict[str, dict[str, Any]] = {}
     for name in (name for name in first if name in second):
@@ -155,9 +152,6 @@ def _gap(scores: np.ndarray | Sequence[float], of_no_code: float) -> float:
     return float(best - second)
 
 
-# ----------------------------------------------------------------------------------- separated attribute predictability
-
-
 def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> PerFactor:
     """SAP (Kumar et al. 2018): how much better the best code predicts a factor by itself than the next, per factor.
 
@@ -193,9 +187,6 @@ def _threshold_accuracy(
     means = np.array([code[train][classes[train] == value].mean() for value in seen])
     right = seen[np.abs(code[test, None] - means).argmin(1)] == classes[test]
     return float(np.mean([right[classes[test] == value].mean() for value in np.unique(classes[test])]))
-
-
-# -------------------------------------------------------------------- disentanglement, completeness and informativeness
 
 
 def dci(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> DCI:
@@ -253,18 +244,10 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
     )
 
 
-# ------------------------------------------------------------------------------------------------------------ FactorVAE
-
-
 def factor_vae_score(
-    codes: Float[np.ndarray, "B N"],
-    factors: Factors,
-    *,
-    rng: np.random.Generator,
-    votes: int = 1_000,
-    group: int = 64,
+    codes: Float[np.ndarray, "B N"], factors: Factors, *, rng: np.random.Generator, votes: int = 1_000, group: int = 64
 ) -> float | None:
-    """FactorVAE score (Kim & Mnih 2018): can one tell which factor was held fixed from the code that moves least?
+    """FactorVAE score (Kim & Mnih 2018): accuracy of naming the fixed factor from the code that varies least.
 
     A vote draws, with replacement, `group` of the given examples that agree in one factor (same class or bin) and names
     the code of least variance, relative to its variance over all examples; codes with a standard deviation below 0.05
@@ -293,9 +276,6 @@ def factor_vae_score(
     table = np.zeros((active.shape[1], len(pools)))
     np.add.at(table, (least[:half], fixed[:half]), 1)
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
-
-
-# ---------------------------------------------------------------------------------------------------------------- input
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,7 @@ class PerWorld:
 
 
 def maximum(
-    rows: Iterable[Row],
-    stages: Stages | None = None,
-    metric: Metric = "accuracy",
-    worlds: Iterable[str] | None = None,
+    rows: Iterable[Row], stages: Stages | None = None, metric: Metric = "accuracy", worlds: Iterable[str] | None = None
 ) -> PerWorld:
     """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
 

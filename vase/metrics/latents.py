@@ -17,6 +17,7 @@ from vase.learners.protocol import InfersEnvironments, Learner
 from vase.rows import KnownEnvironment
 
 Flags = Bool[np.ndarray, "K N"]
+States = Int[np.ndarray, "K N"]
 """One row per environment, one column per latent."""
 
 
@@ -31,13 +32,13 @@ class State(IntEnum):
     """Reconstructions depend on it (App. A.2)."""
 
 
-def latent_states(used: Flags, mask: Flags) -> Int[np.ndarray, "K N"]:
+def latent_states(used: Flags, mask: Flags) -> States:
     """`State` of each latent in each environment, from u^s and a^s."""
     elsewhere = used.sum(axis=0) - used > 0
     return np.where(used, State.USED, np.where(~mask & elsewhere, State.MASKED, State.UNUSED))
 
 
-def learner_states(learner: Learner) -> Int[np.ndarray, "K N"]:
+def learner_states(learner: Learner) -> States:
     """The states as the learner knows them now; without environments there is one, which uses every latent."""
     if not isinstance(learner, InfersEnvironments):
         return np.full((1, learner.n_latents), State.USED)
@@ -46,7 +47,7 @@ def learner_states(learner: Learner) -> Int[np.ndarray, "K N"]:
     return latent_states(*flags.reshape(2, len(views), learner.n_latents))
 
 
-def row_states(environments: Sequence[KnownEnvironment]) -> Int[np.ndarray, "K N"]:
+def row_states(environments: Sequence[KnownEnvironment]) -> States:
     """The states as a "stage" or "end" row has them, environment by environment."""
     used = used_flags(environments)
     return latent_states(used, np.array([known["mask"] for known in environments], bool).reshape(used.shape))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from vase.learners.protocol import Learner
-from vase.rows import AxisLatent, PositionLatents, Row
+from vase.rows import AxisLatent, PositionLatents
 from vase.worlds.world import World, position_varies
 
 POSITION_IMAGES = 1_000
@@ -34,11 +32,6 @@ def position_latents(learner: Learner, world: World, rng: np.random.Generator) -
         latent = int(np.abs(correlation).argmax())
         found[axis] = {"latent": latent, "correlation": round(float(correlation[latent]), 4)}
     return found
-
-
-def position_row(rows: Iterable[Row]) -> Row | None:
-    """The row with the last `position`: at the end of the run, or of the last stage of a world that moves."""
-    return next((row for row in reversed(list(rows)) if "position" in row), None)
 
 
 def axis_names(position: PositionLatents) -> dict[int, str]:

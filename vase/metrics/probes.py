@@ -1,6 +1,6 @@
 """Probes: how much of a world can be read from the representation.
 
-Appendix "Quantifying catastrophic forgetting": for each environment a classifier with two hidden layers of 256 ReLU
+Appendix "Quantifying catastrophic forgetting": for each world a classifier with two hidden layers of 256 ReLU
 units is trained on z ~ q(z|x) beside the learner, with Adam and without ever updating the learner. Section 4 does the
 same with a regressor of the object's position. Two modes produce the numbers, and every row says which one:
 
@@ -9,7 +9,7 @@ same with a regressor of the object's position. Two modes produce the numbers, a
             (batch 128, lr 3e-3, new noise in z at each step), continuing from the probe's last weights; score the
             average of the weights over the second half of these steps. A probe sees about as many samples as online
             (100 x 128 against 250 x 64), so it follows the drift of the representation as closely; with a smaller step
-            and without the average it lags behind, which would be mistaken for the representation's.
+            and without the average it lags behind, which would look like a change of the representation.
 
 In both modes the score is taken every `every` steps on a fixed set of held-out images with fixed noise, so that two
 scores differ by the representation and the probe only.
@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -48,9 +48,6 @@ class Source(Protocol):
     @property
     def image_shape(self) -> tuple[int, int, int]: ...  # noqa: D102
     def sample(self, n: int, rng: np.random.Generator) -> Batch: ...  # noqa: D102
-
-
-# --------------------------------------------------------------------------------------------------------------- probe
 
 
 class Probe:
@@ -95,7 +92,7 @@ class Probe:
     ) -> None:
         """Take `updates` steps on random batches of z ~ N(mean, std), with new noise at every step.
 
-        Scores then come from the average of the weights over the second half, which irons out Adam's jitter.
+        Scores then come from the average of the weights over the second half, which smooths Adam's noise.
         """
         average = copy.deepcopy(self.network)
         weights = [parameter.data for parameter in self.network.parameters()]
@@ -105,7 +102,8 @@ class Probe:
             noise = torch.randn((batch, mean.shape[1]), generator=self.generator)
             self.update(mean[rows] + std[rows] * noise, target[rows])
             if count >= 1:
-                torch._foreach_lerp_(averages, weights, 1 / count)
+                for mean_weight, weight in zip(averages, weights, strict=True):
+                    mean_weight.lerp_(weight, 1 / count)
         self._average = average
 
     @torch.no_grad()
@@ -122,12 +120,9 @@ class Probe:
         return functional.mse_loss(output, target)
 
     def state_dict(self) -> dict[str, Any]:
-        """Weights, Adam's moments and the random state: enough for an exact resume."""
-        return {
-            "network": self.network.state_dict(),
-            "optimiser": optimiser_state(self.optimiser, self.network),
-            "generator": self.generator.get_state(),
-        }
+        """A copy of the weights, Adam's moments and the random state: enough for an exact resume."""
+        weights, moments = self.network.state_dict(), optimiser_state(self.optimiser, self.network)
+        return copy.deepcopy({"network": weights, "optimiser": moments, "generator": self.generator.get_state()})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a `state_dict()`."""
@@ -137,24 +132,21 @@ class Probe:
         self.generator.set_state(state["generator"])
 
 
-# --------------------------------------------------------------------------------------------------------------- suite
-
-
 @dataclass(frozen=True)
 class ProbeSettings:
     """How probes are trained; `ProbeSettings.of(mode)` gives the values of the two modes of the module's docstring."""
 
     mode: Mode = "periodic"
     every: int = 250
-    """Training steps between two scores (and, if periodic, between two bouts of learning)."""
+    """Training steps between two scores (and, if periodic, between two rounds of probe training)."""
     updates: int = 100
-    """Probe steps per bout; online: 1 per training step."""
+    """Probe steps per round; online: 1 per training step."""
     batch: int = 128
     """Batch of one probe step; the appendix: 64."""
     lr: float = 3e-3
     """Adam's learning rate; the appendix: 6e-4."""
     train_images: int = 2_000
-    """New images encoded per bout (periodic)."""
+    """New images encoded per round (periodic)."""
     test_images: int = 1_000
     """Held-out images of the score."""
     draws: int = 2
@@ -176,29 +168,24 @@ class ProbeSettings:
 
 @dataclass(frozen=True)
 class _Codes:
-    """Encoded images with the answers."""
+    """Encoded images with the targets of the probes."""
 
     mean: Float[Tensor, "B N"]
     std: Float[Tensor, "B N"]
-    label: Int64[Tensor, " B"] | None
-    position: Float[Tensor, "B 2"] | None
-
-    def target(self, kind: Kind) -> Tensor:
-        answer = self.label if kind == "identity" else self.position
-        assert answer is not None
-        return answer
+    targets: dict[Kind, Tensor]
+    """Labels (B,) and positions (B, 2)."""
 
 
 class ProbeSuite:
-    """One probe per question and world, trained beside a learner and never touching it.
+    """One probe per kind and world, trained during training without updating the learner.
 
     Args:
-      worlds: name -> (environment to learn from, held-out environment to be scored on).
-      settings: `ProbeSettings.of("periodic")` unless told otherwise.
+      worlds: name -> (world to learn from, held-out world to be scored on).
+      settings: `ProbeSettings.of("periodic")` by default.
       seed: of the probes, their images and their noise. Training images depend on (seed, world, step) only.
 
     A world gets an identity probe if its batches have the factor "label", and a position probe if "x" or "y" varies.
-    Pixels = root of the mean squared error times the travel (canvas minus sprite), where the environment tells it.
+    Pixels = root of the mean squared error times the travel (canvas minus sprite), for worlds that have a sprite size.
     """
 
     def __init__(
@@ -214,7 +201,7 @@ class ProbeSuite:
         self._noise: dict[str, Tensor] = {}
 
     def after_step(self, model: Learner, step: int) -> list[Row]:
-        """To be called after every training step with the number of batches seen; returns rows if a score is due."""
+        """Call this after every training step with the number of batches seen; returns rows if a score is due."""
         settings = self.settings
         due = step % settings.every == 0
         if not due and settings.mode == "periodic":
@@ -223,21 +210,20 @@ class ProbeSuite:
         rows: list[Row] = []
         for name in self.worlds:
             codes = self._encode(model, self._batch(name, "train", step, images))
-            self._make_probes(name, codes)
             for kind in self._kinds(name):
+                if (name, kind) not in self.probes:
+                    self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+                probe, target = self.probes[name, kind], codes.targets[kind]
                 if settings.mode == "periodic":
-                    self.probes[name, kind].learn(
-                        codes.mean, codes.std, codes.target(kind), updates=settings.updates, batch=settings.batch
-                    )
+                    probe.learn(codes.mean, codes.std, target, updates=settings.updates, batch=settings.batch)
                 else:
-                    self._learn_in_order(self.probes[name, kind], codes, kind)
+                    self._learn_in_order(probe, codes, target)
             if due:
                 rows += self._scores(model, name, step)
         return rows
 
-    def _learn_in_order(self, probe: Probe, codes: _Codes, kind: Kind) -> None:
-        noise = torch.randn(codes.mean.shape, generator=probe.generator)
-        z, target = codes.mean + codes.std * noise, codes.target(kind)
+    def _learn_in_order(self, probe: Probe, codes: _Codes, target: Tensor) -> None:
+        z = codes.mean + codes.std * torch.randn(codes.mean.shape, generator=probe.generator)
         for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
             probe.update(z[part], target[part])
 
@@ -249,7 +235,7 @@ class ProbeSuite:
         z = (codes.mean + codes.std * self._noise[name]).flatten(0, 1)
         rows: list[Row] = []
         for kind in self._kinds(name):
-            value = self.probes[name, kind].score(z, torch.cat([codes.target(kind)] * self.settings.draws))
+            value = self.probes[name, kind].score(z, torch.cat([codes.targets[kind]] * self.settings.draws))
             row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": self.settings.mode}
             rows.append(row | ({"accuracy": value} if kind == "identity" else self._position(name, value)))
         return rows
@@ -259,12 +245,12 @@ class ProbeSuite:
         return {"mse": mse} if travel is None else {"mse": mse, "pixels": math.sqrt(mse) * travel}
 
     def travel(self, name: str) -> int | None:
-        """Pixels that an object of this world can travel: canvas minus sprite; None if the environment does not say."""
+        """Pixels that an object of this world can travel: canvas minus sprite; None without a sprite size."""
         world = self.worlds[name][0]
         sprite = getattr(world, "sprite", None)
         return None if sprite is None else world.image_shape[-1] - int(sprite)
 
-    # Images, encodings and questions
+    # Images, encodings and probes
 
     def _number(self, name: str, purpose: str) -> int:
         """A seed of its own for each world and purpose."""
@@ -278,25 +264,18 @@ class ProbeSuite:
 
     def _kinds(self, name: str) -> list[Kind]:
         factors = self._tests[name].factors
-        kinds: list[Kind] = ["identity"] if "label" in factors else []
-        if position_varies(factors):
-            kinds.append("position")
-        return kinds
-
-    def _make_probes(self, name: str, codes: _Codes) -> None:
-        for kind in self._kinds(name):
-            if (name, kind) not in self.probes:
-                self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
+        known: dict[Kind, bool] = {"identity": "label" in factors, "position": position_varies(factors)}
+        return [kind for kind, present in known.items() if present]
 
     def _new_probe(self, name: str, kind: Kind, inputs: int) -> Probe:
         outputs = 2 if kind == "position" else self._classes(name)
         return Probe(kind, inputs, outputs, lr=self.settings.lr, seed=self._number(name, kind))
 
     def _classes(self, name: str) -> int:
-        """Classes of a world: what its environments say, else one more than the largest label of a sample."""
-        told = [getattr(world, "n_classes", None) for world in self.worlds[name]]
-        if all(told):
-            return max(int(count) for count in told if count is not None)
+        """Classes of a world: its `n_classes`, else one more than the largest label of a sample."""
+        counts = [getattr(world, "n_classes", None) for world in self.worlds[name]]
+        if all(counts):
+            return max(int(count) for count in counts if count is not None)
         seen = (self._tests[name], self._batch(name, "train", 0, _LABEL_SAMPLE))
         return 1 + max(int(batch.factors["label"].max()) for batch in seen)
 
@@ -304,11 +283,12 @@ class ProbeSuite:
         parts = [model.posterior(batch.images[i : i + chunk]) for i in range(0, len(batch.images), chunk)]
         mean, std = (torch.from_numpy(np.concatenate(column).astype(np.float32)) for column in zip(*parts, strict=True))
         factors = batch.factors
-        label = torch.from_numpy(np.asarray(factors["label"], np.int64)) if "label" in factors else None
-        position = None
+        targets: dict[Kind, Tensor] = {}
+        if "label" in factors:
+            targets["identity"] = torch.from_numpy(np.asarray(factors["label"], np.int64))
         if {"x", "y"} <= factors.keys():
-            position = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
-        return _Codes(mean, std, label, position)
+            targets["position"] = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
+        return _Codes(mean, std, targets)
 
     # Saving
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int64
 
-from vase.metrics.position import position_row
 from vase.rows import Row
 from vase.worlds.timeline import Span, Timeline
 
@@ -69,8 +67,8 @@ class Record:
 
     @cached_property
     def position_row(self) -> Row | None:
-        """The row with the position latents as they were measured last, None if nothing moves."""
-        return position_row(self.rows)
+        """The row with the last position latents: of the end, or of the last stage of a world that moves, if any."""
+        return next((row for row in reversed(self.rows) if "position" in row), None)
 
     def moment(self, step: int) -> str:
         """A step in words: "at the end of the run" or "at step 200"."""
@@ -121,7 +119,7 @@ class Record:
         }
 
     def atypicality(self) -> tuple[Int64[np.ndarray, " T"], Float[np.ndarray, "T N"]]:
-        """Steps and α of every latent at these steps; none for a learner that does not tell it."""
+        """Steps and α of every latent at these steps; none for a learner without atypicality."""
         rows = [row for row in self.of("step") if any(a is not None for a in row.get("atypicality") or ())]
         steps = np.array([row["step"] for row in rows], np.int64)
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
@@ -138,13 +136,3 @@ class Record:
             world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
             for world in order
         }
-
-
-def title(world: str) -> str:
-    """A world's name for readers: "moving-inverse-fashion:12" -> "moving inverse Fashion 12 px"."""
-    if world.startswith("folder:"):
-        return Path(world.removeprefix("folder:")).name or world
-    name, _, size = world.partition(":")
-    proper = {"mnist": "MNIST", "fashion": "Fashion"}
-    words = [proper.get(word, word) for word in name.split("-")]
-    return " ".join(words) + (f" {size} px" if size else "")

@@ -1,4 +1,4 @@
-"""What the learner knows of a world at one moment, in numbers that the paper does not give."""
+"""Evaluation of one world at one moment: disentanglement, reconstruction and dreams."""
 
 from __future__ import annotations
 

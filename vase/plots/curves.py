@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,8 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from vase.metrics.forgetting import Metric, forgetting, maximum
-from vase.metrics.record import Period, Record, title
+from vase.metrics.record import Period, Record
 from vase.plots.style import GREY, INK, LATENT_COLOURS, new_figure, styled, tint, world_colour
+from vase.worlds.spec import title
 from vase.worlds.timeline import Span
 
 _TICKS = (0, 0.1, 0.3, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -146,17 +149,8 @@ def _draw_switches(axis: Axes, record: Record, height: float) -> list[Line2D]:
     for is_new, face, label in ((True, INK, "new environment"), (False, "white", "return")):
         steps = [int(row["step"]) for row in record.switches if bool(row["is_new"]) is is_new]
         if steps:
-            handles += axis.plot(
-                steps,
-                [height] * len(steps),
-                linestyle="none",
-                marker="v",
-                markersize=6.5,
-                color=INK,
-                markerfacecolor=face,
-                zorder=5,
-                label=label,
-            )
+            look: dict[str, Any] = {"marker": "v", "markersize": 6.5, "markerfacecolor": face, "zorder": 5}
+            handles += axis.plot(steps, [height] * len(steps), linestyle="none", color=INK, label=label, **look)
     return handles
 
 

@@ -14,20 +14,19 @@ from vase import checkpoint
 from vase.images import as_bytes
 from vase.learners.protocol import Dreams
 from vase.metrics.latents import learner_states
-from vase.metrics.record import title
-from vase.plots.pictures import DecodingLearner, Traversal, dream, rank_latents, reconstruct, traverse
+from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traverse
 from vase.plots.style import world_colour
+from vase.worlds.spec import title
 
-SPAN = 2.0
-"""Each latent is traversed from -SPAN to SPAN."""
 POINTS = 7
+"""Frames of each traversal."""
 SHOWN = 8
 """Images of each world, and dreams of each environment."""
 
 
 @dataclass(frozen=True, eq=False)
 class FigureData:
-    """What the learner made of every world W and in every environment E, with its N latents."""
+    """Images by a learner with N latents, for every world W and in every environment E."""
 
     worlds: tuple[str, ...]
     """In order of their first visit."""
@@ -59,19 +58,9 @@ class FigureData:
                 raise ValueError(f"{name} of shape {found}: with the other parts it must be {shape}")
 
     @property
-    def seeds(self) -> UInt8[np.ndarray, "W C H X"]:
-        """The image of each world that its traversals start from."""
-        return self.images[:, 0]
-
-    @property
     def reconstructions(self) -> UInt8[np.ndarray, "W n C H X"]:
         """The images of each world, decoded in its own environment."""
         return self.cross[np.arange(len(self.worlds)), self.environment]
-
-    @property
-    def reconstructed(self) -> UInt8[np.ndarray, "W C H X"]:
-        """The seeds, decoded in their own environment."""
-        return self.reconstructions[:, 0]
 
     def order(self, spare: int = 2, most: int = 16) -> list[int]:
         """Used latents, shared ones first and then by what they change in the seeds, and a few unused ones."""
@@ -88,8 +77,8 @@ class FigureData:
                 colour=world_colour(w),
                 latents=tuple(chosen),
                 states=self.states[self.environment[w]][chosen],
-                seed=self.seeds[w],
-                reconstruction=self.reconstructed[w],
+                seed=self.images[w, 0],
+                reconstruction=self.reconstructions[w, 0],
                 frames=self.traversals[w][chosen],
             )
             for w, world in enumerate(self.worlds)
@@ -113,7 +102,7 @@ class FigureData:
         path = Path(path)
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} does not exist: pictures are kept for the first seed of conditions that are shown; restore it "
+                f"{path} does not exist: images are exported for the first seed of conditions with figures; restore it "
                 f"from a clone of the repository, or delete {path.with_suffix('.json').name} beside it and run that "
                 "condition again with: vase experiment run"
             )
@@ -136,16 +125,19 @@ def make_figure_data(
     shown = min(len(images) for images in images_by_world.values())
     images = np.stack([as_bytes(np.asarray(images_by_world[world])[:shown]) for world in worlds])
     traversals = [
-        traverse(learner, seen[:1], latents, span=SPAN, points=POINTS, environment=environment_of[world])[0]
+        traverse(learner, seen[:1], latents, environment_of[world], POINTS)[0]
         for world, seen in zip(worlds, images, strict=True)
     ]
-    dreams = [dream(learner, shown, s) if isinstance(learner, Dreams) else images[0, :0] for s in environments]
+    dreams = [
+        learner.dream(shown, environment=s, seed=0) if isinstance(learner, Dreams) else images[0, :0]
+        for s in environments
+    ]
     return FigureData(
         worlds=worlds,
         environment=np.array([environment_of[world] for world in worlds], np.int64),
         states=states,
         images=images,
         traversals=as_bytes(np.stack(traversals)),
-        cross=as_bytes(np.array([[reconstruct(learner, seen, s) for s in environments] for seen in images])),
+        cross=as_bytes(np.array([[learner.reconstruct(seen, environment=s) for s in environments] for seen in images])),
         dreams=as_bytes(np.stack(dreams)),
     )

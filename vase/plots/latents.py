@@ -4,43 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from jaxtyping import Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from vase.metrics.latents import State, shared_latents
+from vase.metrics.latents import State, States, shared_latents
 from vase.plots.style import EMPTY, GREY, INK, PALE, new_figure, styled, tint, world_colour
 
 
 def latent_use(
-    states: Int[np.ndarray, "K N"],
-    labels: Mapping[int, str] | None = None,
-    colours: Mapping[int, str] | None = None,
-    moment: str = "",
+    states: States, labels: Mapping[int, str], colours: Mapping[int, str] | None = None, moment: str = ""
 ) -> Figure:
     """Environment x latent: used, masked or unused, with counts; `moment` says when, for the title."""
     environments, latents = states.shape
     with styled():
         figure = new_figure(max(6.0, 2.6 + 0.31 * latents), 1.35 + 0.34 * max(1, environments))
-        draw_latent_use(figure.subplots(), states, labels or {}, colours, moment)
+        draw_latent_use(figure.subplots(), states, labels, colours, moment)
         figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
     return figure
 
 
 def draw_latent_use(
-    axis: Axes,
-    states: Int[np.ndarray, "K N"],
-    labels: Mapping[int, str],
-    colours: Mapping[int, str] | None = None,
-    moment: str = "",
+    axis: Axes, states: States, labels: Mapping[int, str], colours: Mapping[int, str] | None = None, moment: str = ""
 ) -> None:
     """The map on given axes; colours as those of the environments elsewhere in a figure."""
     environments, latents = states.shape
     for s in range(environments):
+        colour = tint((colours or {}).get(s, world_colour(s)), 0.85)
         for n in range(latents):
-            axis.add_patch(_cell(s, n, State(states[s, n]), _colour(s, colours)))
+            axis.add_patch(state_box(State(states[s, n]), (n - 0.42, s - 0.40), 0.84, 0.80, colour))
         used, masked = (int((states[s] == state).sum()) for state in (State.USED, State.MASKED))
         axis.text(latents + 0.1, s, f"{used} used, {masked} masked", va="center", fontsize=8)
     names = [f"{s}  {labels[s]}" if s in labels else f"environment {s}" for s in range(environments)]
@@ -57,15 +49,6 @@ def draw_latent_use(
     spare = int((~used_flags.any(axis=0)).sum())
     when = f" {moment}" if moment else ""
     axis.set_title(f"Latent use{when}: {len(shared_latents(used_flags))} shared, {spare} of {latents} spare")
-
-
-def _colour(environment: int, colours: Mapping[int, str] | None) -> str:
-    return (colours or {}).get(environment, world_colour(environment))
-
-
-def _cell(environment: int, latent: int, state: State, colour: str) -> Rectangle:
-    corner = (latent - 0.42, environment - 0.40)
-    return state_box(state, corner, 0.84, 0.80, tint(colour, 0.85))
 
 
 def state_box(

@@ -7,11 +7,12 @@ from matplotlib.figure import Figure, SubFigure
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.position import axis_names
-from vase.metrics.record import Record, title
+from vase.metrics.record import Record
 from vase.plots.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.plots.latents import draw_latent_use, state_legend
 from vase.plots.pictures import DecodingLearner, Images, draw_traversals, order_latents, traversal_of
 from vase.plots.style import new_figure, styled, world_colour
+from vase.worlds.spec import title
 
 _SHOWN = 6
 """Environments whose traversals fit on the page."""
@@ -79,7 +80,7 @@ def _draw_traversals(
     for axis in axes.flat:
         axis.set_axis_off()
     for axis, (s, images) in zip(axes.flat, images_by_environment.items(), strict=False):
-        block = traversal_of(learner, s, images[:1], latents, colour=colours.get(s))
+        block = traversal_of(learner, s, images[:1], latents, colours.get(s))
         draw_traversals(axis, [block], header=False, names=names)
         axis.set_title(f"{s}  {labels.get(s, 'environment')}", weight="normal", size=9)
         axis.set_anchor("N")

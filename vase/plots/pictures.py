@@ -1,4 +1,4 @@
-"""Pictures out of a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
+"""Images by a learner: traversals (the paper's Figure 2, top), reconstructions and dreams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vase.learners.protocol import Decodes, Dreams, InfersEnvironments, Learner
+from vase.learners.protocol import Decodes, Dreams, Learner
 from vase.metrics.latents import State, learner_states
 from vase.plots.latents import state_box, state_legend
 from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
@@ -24,15 +24,17 @@ _PER_LINE = 4
 _COLUMN = 2.8
 """Inches of one environment's strips."""
 _GAP = 1
+SPAN = 2.0
+"""Each latent is traversed from -SPAN to SPAN."""
 
 
 class DecodingLearner(Learner, Decodes, Protocol):
-    """A learner with a decoder."""
+    """A learner with a decoder. One without environments is asked for environment 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """A seed image, and what some latents make of it in one environment."""
+    """Traversals of some latents from one seed image, in one environment."""
 
     heading: str
     colour: str
@@ -53,37 +55,26 @@ def traversals(
     labels: Mapping[int, str] | None = None,
     *,
     spare: int = 2,
-    span: float = 2.0,
-    points: int = 9,
     colours: Mapping[int, str] | None = None,
     names: Mapping[int, str] | None = None,
 ) -> Figure:
-    """Each latent moved from -span to span, the others as encoded; one column of traversals per environment.
+    """Each latent moved from -SPAN to SPAN, the others as encoded; one column of traversals per environment.
 
     Rows are latents that some environment uses, most shared and most effective first, and `spare` others; at most 16.
     """
     environments = _chosen(images_by_environment)
     latents = order_latents(learner, images_by_environment, spare)
     blocks = [
-        traversal_of(
-            learner,
-            s,
-            images_by_environment[s][:1],
-            latents,
-            span=span,
-            points=points,
-            colour=(colours or {}).get(s),
-            heading=_heading(s, labels),
-        )
+        traversal_of(learner, s, images_by_environment[s][:1], latents, (colours or {}).get(s), _heading(s, labels))
         for s in environments
     ]
-    return traversal_page(blocks, span=span, names=names)
+    return traversal_page(blocks, names=names)
 
 
 def traversal_page(
     blocks: Sequence[Traversal],
     *,
-    span: float = 2.0,
+    span: float = SPAN,
     column: float = _COLUMN,
     title: str | None = None,
     names: Mapping[int, str] | None = None,
@@ -108,34 +99,14 @@ def traversal_page(
 
 
 def traverse(
-    learner: DecodingLearner,
-    images: np.ndarray,
-    latents: Sequence[int],
-    *,
-    span: float = 2.0,
-    points: int = 9,
-    environment: int = 0,
+    learner: DecodingLearner, images: np.ndarray, latents: Sequence[int], environment: int, points: int = 9
 ) -> Float[np.ndarray, "B L P C H W"]:
-    """Images decoded while one latent at a time moves from -span to span, the others as encoded."""
+    """Images decoded while one latent at a time moves from -SPAN to SPAN, the others as encoded."""
     z = np.tile(np.asarray(learner.posterior(images)[0], np.float32)[:, None, None], (1, len(latents), points, 1))
     for i, latent in enumerate(latents):
-        z[:, i, :, latent] = np.linspace(-span, span, points)
-    frames = np.asarray(learner.decode(z.reshape(-1, z.shape[-1]), environment=_place(learner, environment)))
+        z[:, i, :, latent] = np.linspace(-SPAN, SPAN, points)
+    frames = np.asarray(learner.decode(z.reshape(-1, z.shape[-1]), environment=environment))
     return frames.reshape(*z.shape[:3], *frames.shape[1:])
-
-
-def reconstruct(learner: DecodingLearner, images: np.ndarray, environment: int) -> Float[np.ndarray, "B C H W"]:
-    """Reconstructions in an environment, if the learner has any."""
-    return np.asarray(learner.reconstruct(images, environment=_place(learner, environment)))
-
-
-def dream(learner: Dreams, n: int, environment: int) -> Float[np.ndarray, "n C H W"]:
-    """Dreams of an environment, if the learner has any; the same ones every time."""
-    return np.asarray(learner.dream(n, environment=_place(learner, environment), seed=0))
-
-
-def _place(learner: object, environment: int) -> int | None:
-    return environment if isinstance(learner, InfersEnvironments) else None
 
 
 def order_latents(learner: DecodingLearner, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
@@ -156,7 +127,7 @@ def rank_latents(
 
 def _change(learner: DecodingLearner, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
     """Mean change of a pixel between the two ends of each latent's traversal."""
-    frames = traverse(learner, images[:4], range(learner.n_latents), points=2, environment=environment)
+    frames = traverse(learner, images[:4], range(learner.n_latents), environment, points=2)
     return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
 
 
@@ -165,22 +136,18 @@ def traversal_of(
     environment: int,
     seed: np.ndarray,
     latents: Sequence[int],
-    *,
-    span: float = 2.0,
-    points: int = 9,
     colour: str | None = None,
     heading: str = "",
 ) -> Traversal:
     """Traversals of one seed image, (1, C, H, W), by a learner."""
-    chosen = list(latents)
     return Traversal(
         heading=heading,
         colour=colour or world_colour(environment),
-        latents=tuple(chosen),
-        states=learner_states(learner)[environment][chosen],
+        latents=tuple(latents),
+        states=learner_states(learner)[environment][list(latents)],
         seed=np.asarray(seed)[0],
-        reconstruction=reconstruct(learner, seed, environment)[0],
-        frames=traverse(learner, seed, chosen, span=span, points=points, environment=environment)[0],
+        reconstruction=np.asarray(learner.reconstruct(seed, environment=environment))[0],
+        frames=traverse(learner, seed, latents, environment)[0],
     )
 
 
@@ -189,7 +156,7 @@ def draw_traversals(
     blocks: Sequence[Traversal],
     *,
     header: bool = True,
-    span: float = 2.0,
+    span: float = SPAN,
     before: Sequence[tuple[Int[np.ndarray, " L"], str]] = (),
     names: Mapping[int, str] | None = None,
 ) -> list[float]:
@@ -240,19 +207,16 @@ def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
         pair = strip(np.moveaxis(np.stack([rgb(block.seed), rgb(block.reconstruction)]), -1, -3), _GAP)
         rows.insert(0, np.ones((height, total, 3)))
         rows[0][:, : pair.shape[1]] = pair
-    pitch = height + 3 * _GAP
-    canvas = np.ones((len(rows) * pitch, total, 3))
-    for i, row in enumerate(rows):
-        canvas[i * pitch : i * pitch + height] = row
-    return canvas
+    return _stacked(rows)
+
+
+def _stacked(rows: Sequence[np.ndarray]) -> Float[np.ndarray, "H W 3"]:
+    """Strips of one size below each other."""
+    return np.concatenate([np.pad(row, ((0, 3 * _GAP), (0, 0), (0, 0)), constant_values=1.0) for row in rows])
 
 
 def reconstructions(
-    learner: DecodingLearner,
-    images_by_environment: Images,
-    labels: Mapping[int, str] | None = None,
-    *,
-    n: int = 8,
+    learner: DecodingLearner, images_by_environment: Images, labels: Mapping[int, str] | None = None, *, n: int = 8
 ) -> Figure:
     """Per environment: images, their reconstructions, and dreams of it from nothing but the prior."""
     environments = _chosen(images_by_environment)
@@ -265,9 +229,9 @@ def reconstructions(
             axis.set_axis_off()
         for axis, environment in zip(grid.flat, environments, strict=False):
             images = images_by_environment[environment][:n]
-            rows = {"image": images, "reconstruction": reconstruct(learner, images, environment)}
+            rows = {"image": images, "reconstruction": learner.reconstruct(images, environment=environment)}
             if isinstance(learner, Dreams):
-                rows["dream"] = dream(learner, len(images), environment)
+                rows["dream"] = learner.dream(len(images), environment=environment, seed=0)
             draw_rows(axis, rows)
             axis.set_title(_heading(environment, labels))
     return figure
@@ -275,18 +239,15 @@ def reconstructions(
 
 def draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
     """Images below each other, (n, C, H, W) per row, with the names of the rows."""
-    strips = [strip(row, _GAP) for row in rows.values()]
-    height, width = strips[0].shape[:2]
-    pitch = height + 3 * _GAP
-    canvas = np.ones((len(strips) * pitch, width, 3))
-    for i, row in enumerate(strips):
-        canvas[i * pitch : i * pitch + height] = row
+    canvas = _stacked([strip(row, _GAP) for row in rows.values()])
+    height, width = canvas.shape[:2]
+    pitch = height // len(rows)
     axis.set_axis_on()
-    axis.imshow(canvas, extent=(0, width, len(strips) * pitch, 0), aspect="equal")
+    axis.imshow(canvas, extent=(0, width, height, 0), aspect="equal")
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
     axis.set_xticks([])
-    axis.set_yticks([i * pitch + height / 2 for i in range(len(strips))], list(rows))
+    axis.set_yticks([i * pitch + (pitch - 3 * _GAP) / 2 for i in range(len(rows))], list(rows))
 
 
 def _heading(environment: int, labels: Mapping[int, str] | None) -> str:

@@ -138,7 +138,7 @@ class Run:
                 callback.on_row(self, row)
 
     def save(self) -> None:
-        """Commit learner, stream, rows and callbacks as one checkpoint. All workers must call this together."""
+        """Commit learner, stream, rows and callbacks as one checkpoint. All workers must call it together."""
         learner = self.learner.state_dict()  # collective: each worker has a share of it
         if self.rows is not None:
             run = {

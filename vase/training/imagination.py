@@ -7,7 +7,6 @@ to the batches. Probes that learn from the present world only measure whether th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -24,7 +23,7 @@ from vase.rows import ImaginationRow
 from vase.training.callbacks import Callback, Run
 from vase.training.plan import Plan, probe_settings
 from vase.worlds import Batch, World
-from vase.worlds.world import CONTRAST
+from vase.worlds.spec import WorldSpec
 
 SHARE = 1.0
 """Imagined images per image of a batch."""
@@ -37,23 +36,12 @@ SHOWN = 8
 _SALT = 20_181_205
 
 
-def background(world: str) -> float:
-    """The colour around the sprites of a world, by its name: black; white in a negative; soft ones have less contrast.
-
-    >>> background("moving-mnist"), background("inverse-fashion:12")
-    (0.0, 1.0)
-    """
-    _, soft, inverse = re.match(r"(moving-)?(soft-)?(inverse-)?", world).groups()  # type: ignore[union-attr]  # may be empty
-    level = 255.0 if inverse else 0.0
-    return float(np.rint(127.5 + CONTRAST * (level - 127.5)) / 255) if soft else level / 255
-
-
 def translation(world: World) -> Translation | None:
     """The action that moves the sprites of a world from edge to edge; None without sprites or without room to move."""
     sprite, canvas = getattr(world, "sprite", None), world.image_shape[-1]
     if sprite is None or sprite >= canvas:
         return None
-    return Translation.across(int(sprite), canvas, background(world.name))
+    return Translation.across(int(sprite), canvas, WorldSpec.parse(world.name).background)
 
 
 @dataclass(frozen=True, eq=False)

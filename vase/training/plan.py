@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from vase.config import VASEConfig, preset
@@ -12,7 +11,7 @@ from vase.learners.protocol import Learner
 from vase.learners.registry import make_learner
 from vase.metrics.probes import ProbeSettings
 from vase.training.settings import RunSettings
-from vase.worlds import Schedule, World, make_world
+from vase.worlds import Schedule, StreamSpec, World, make_world
 from vase.worlds.timeline import Timeline
 
 
@@ -26,10 +25,10 @@ class Plan:
     worlds: dict[str, tuple[World, World]]
     """Name -> (world to learn from, held-out world)."""
 
-    @cached_property
+    @property
     def timeline(self) -> Timeline:
         """The stages of the stream."""
-        return Timeline(tuple((stage.world.name, stage.steps) for stage in self.schedule.stages))
+        return self.schedule.timeline
 
     @property
     def sources(self) -> dict[str, str]:
@@ -74,10 +73,10 @@ def make_plan(
         names = dict.fromkeys(stage.world.name for stage in schedule.stages)
         return {name: make_world(name, split="test", fallback=fallback, report=report, **place) for name in names}
 
-    schedule = parse(settings.stream if timeline is None else _text(timeline.stages), fallback)
+    schedule = parse(settings.stream if timeline is None else str(StreamSpec.of(timeline.stages)), fallback)
     tests = held_out(schedule, fallback)
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
-        schedule = parse(_text((tests[s.world.name].name, s.steps) for s in schedule.stages), False)
+        schedule = parse(str(StreamSpec.of((tests[s.world.name].name, s.steps) for s in schedule.stages)), False)
         tests = held_out(schedule, False)
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
@@ -88,10 +87,6 @@ def make_plan(
     trains = {stage.world.name: stage.world for stage in schedule.stages}
     worlds = {name: (trains[name], test) for name, test in tests.items()}
     return Plan(settings, config, schedule, worlds)
-
-
-def _text(stages: Iterable[tuple[str, int]]) -> str:
-    return ",".join(f"{name}*{steps}" for name, steps in stages)
 
 
 def build_learner(settings: RunSettings, config: VASEConfig) -> Learner:

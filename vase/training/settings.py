@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from vase.config import preset
+from vase.worlds.spec import StreamSpec, canonical
 
 ProbeMode = Literal["periodic", "online", "none"]
 THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
@@ -134,19 +135,19 @@ class RunSettings:
     @property
     def names(self) -> tuple[str, ...]:
         """The world of each stage, as the stream names it; a stand-in may take its place."""
-        return tuple(entry.partition("*")[0].strip() for entry in self.stream.split(","))
+        return tuple(str(world) for world, _ in StreamSpec.parse(self.stream, self.steps).stages)
 
     @property
     def imagined(self) -> tuple[str, ...]:
         """Names of the worlds with imagined images."""
-        return tuple(name.strip() for name in self.imagination.split(",")) if self.imagination else ()
+        return tuple(map(canonical, self.imagination.split(","))) if self.imagination else ()
 
     @property
     def anticipated(self) -> tuple[tuple[str, str], ...]:
         """Pairs of (met, unmet) worlds."""
         pairs = []
         for text in self.anticipation.split(",") if self.anticipation else ():
-            met, _, unmet = (part.strip() for part in text.partition(">"))
+            met, _, unmet = map(canonical, text.partition(">"))
             if not met or not unmet or met == unmet:
                 raise ValueError(
                     f"anticipation={self.anticipation!r}: write MET>UNMET, two worlds of the stream, e.g. "

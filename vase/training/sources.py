@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vase.training.settings import RunSettings
-from vase.worlds.rooms import WORLDS
-
-_ENDS = {"stream": ",*", "imagination": ",", "anticipation": ",>"}
-"""The settings that name worlds, and what ends a name in them."""
+from vase.worlds.spec import StreamSpec, WorldSpec
 
 
 def whole_path(folder: str) -> str:
@@ -24,26 +20,28 @@ def absolute(settings: RunSettings) -> RunSettings:
     """The same run with absolute paths.
 
     >>> absolute(RunSettings(stream="mnist, folder:/cats/../dogs*500", faces="/faces/")).stream
-    'mnist, folder:/dogs*500'
+    'mnist,folder:/dogs*500'
     """
-    folders = {name: whole_path(folder) for name in ("data", "faces", "frames") if (folder := getattr(settings, name))}
-    named: dict[str, Any] = {
-        name: re.sub(
-            rf"(?<![^{ends}])(\s*folder:)([^{ends}]+)",
-            lambda found: found[1] + whole_path(found[2].strip()),
-            getattr(settings, name),
-        )
-        for name, ends in _ENDS.items()
+
+    def whole(name: str) -> str:
+        return str(WorldSpec.parse(name).with_absolute_folder())
+
+    folders: dict[str, Any] = {
+        name: whole_path(folder) for name in ("data", "faces", "frames") if (folder := getattr(settings, name))
     }
-    return replace(settings, **{**named, **folders})
+    return replace(
+        settings,
+        stream=str(StreamSpec.parse(settings.stream, settings.steps).with_absolute_folders()),
+        imagination=",".join(map(whole, settings.imagined)),
+        anticipation=",".join(f"{whole(met)}>{whole(unmet)}" for met, unmet in settings.anticipated),
+        **folders,
+    )
 
 
 def pictured(stream: str) -> set[str]:
-    """Which of the folders, faces and frames, the worlds of a stream may come from.
+    """Which of the folders, faces and frames, the worlds of a stream may come from; none without a stream.
 
     >>> sorted(pictured("faces,soft-inverse-fashion:32")), sorted(pictured("outdoors*500,soft-inverse-faces"))
     (['faces'], ['faces', 'frames'])
     """
-    worlds = [entry.partition("*")[0].strip() for entry in stream.split(",")]
-    found = {"faces" for world in worlds if re.fullmatch("(soft-)?(inverse-)?faces", world)}
-    return found | {"frames" for world in worlds if world in WORLDS}
+    return StreamSpec.parse(stream).picture_folders if stream else set()

@@ -137,10 +137,14 @@ def _switch_lines(found: dict[str, Any]) -> list[str]:
 
 def _latent_lines(found: dict[str, Any]) -> list[str]:
     """Used, shared and position latents at the end of the run, then at the end of each stage."""
-    if found["latents"] is None:
-        moving = [stage for stage in found["stages"] if stage["position_latents"]]
-        return [f"Position in {stage['world']}: {position_sentence(stage['position_latents'])}" for stage in moving]
     end = "the run" if found["complete"] else "the last finished stage"
+    if found["latents"] is None:
+        measured = [("its stage", stage["position_latents"]) for stage in found["stages"]]
+        return [
+            f"Position in {position['world']}: {position_sentence(position)}, at the end of {when}"
+            for when, position in [*measured, (end, found["position_latents"]["end"])]
+            if position
+        ]
     shared = f"shared by several environments: {_list(found['shared'])}"
     lines = [f"Latents at the end of {end} ({found['latents']}): {shared}"]
     for s, latents in enumerate(found["environment_latents"]):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import hashlib
 import io
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +13,8 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Int64, UInt8
+
+from vase.spelling import did_you_mean
 
 Split = Literal["train", "test"]
 
@@ -98,17 +100,10 @@ DATASETS: dict[str, Dataset] = {
 }
 
 
-def nearest(name: str, known: list[str] | tuple[str, ...], shown: tuple[str, ...] | None = None) -> str:
-    """Return a hint for an unknown name: the closest known one and the whole list, or what is ``shown`` instead."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(shown or known)}"
-
-
 def check_split(split: str) -> None:
     """Refuse a split that does not exist."""
     if split not in FILES:
-        raise ValueError(f"split = {split!r}: must be one of the splits; {nearest(split, tuple(FILES))}")
+        raise ValueError(f"split = {split!r}: must be 'train' or 'test'{did_you_mean(split, FILES)}")
 
 
 def unpack(data: bytes, file: str, where: str, sizes: Mapping[str, int] = BYTES) -> bytes:
@@ -143,9 +138,7 @@ def parse_idx(data: bytes, where: str) -> UInt8[np.ndarray, "*shape"]:
     if len(data) < start:
         raise Rejected(f"{where} is truncated: its header says {data[3]} axes, which need {start} bytes")
     shape = tuple(int.from_bytes(data[i : i + 4], "big") for i in range(4, start, 4))
-    size = 1
-    for length in shape:
-        size *= length
+    size = math.prod(shape)
     if len(data) - start != size:
         raise Rejected(f"{where} is truncated or altered: header says {size} values, file has {len(data) - start}")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)

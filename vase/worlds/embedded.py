@@ -5,27 +5,21 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from sklearn.datasets import load_digits
 
-from vase.worlds.datasets import Labelled, check_split, nearest
+from vase.spelling import did_you_mean
+from vase.worlds.datasets import Labelled, check_split
 from vase.worlds.resize import resize
 
 LETTERS = "ABCDEFGHIJ"
 FONTS = (
-    "DejaVuSans.ttf",
-    "DejaVuSans-Bold.ttf",
-    "DejaVuSansMono.ttf",
-    "DejaVuSansMono-Bold.ttf",
-    "DejaVuSerif.ttf",
-    "DejaVuSerif-Bold.ttf",
-    "STIXGeneral.ttf",
-    "STIXGeneralBol.ttf",
-    "STIXGeneralItalic.ttf",
-    "cmr10.ttf",
-    "cmb10.ttf",
-    "cmss10.ttf",
-    "cmtt10.ttf",
+    *("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf"),
+    *("DejaVuSerif.ttf", "DejaVuSerif-Bold.ttf"),
+    *("STIXGeneral.ttf", "STIXGeneralBol.ttf", "STIXGeneralItalic.ttf"),
+    *("cmr10.ttf", "cmb10.ttf", "cmss10.ttf", "cmtt10.ttf"),
 )
 HEIGHTS = (18, 20, 22, 24)
 SLANTS = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
@@ -37,8 +31,8 @@ def embedded(name: str, split: str = "train") -> Labelled:
     """Return ``"digits"`` or ``"glyphs"``; deterministic, needs no network and no file outside the dependencies."""
     check_split(split)
     if name not in ("digits", "glyphs"):
-        raise ValueError(f"embedded dataset {name!r} is unknown; {nearest(name, ('digits', 'glyphs'))}")
-    images, labels = _digits() if name == "digits" else _glyphs()
+        raise ValueError(f"embedded dataset {name!r} is unknown{did_you_mean(name, ('digits', 'glyphs'))}")
+    images, labels = digits() if name == "digits" else glyphs()
     held_out = np.arange(len(images)) % EVERY == EVERY - 1
     chosen = held_out if split == "test" else ~held_out
     made_of = "scikit-learn's handwritten digits" if name == "digits" else "letters A–J drawn from matplotlib's fonts"
@@ -46,20 +40,16 @@ def embedded(name: str, split: str = "train") -> Labelled:
 
 
 @cache
-def _digits() -> tuple[np.ndarray, np.ndarray]:
+def digits() -> tuple[np.ndarray, np.ndarray]:
     """Enlarge scikit-learn's 1,797 handwritten 8×8 digits (17 grey levels) smoothly to 28×28, with a dark margin."""
-    from sklearn.datasets import load_digits
-
     data = load_digits()
     small = (data.images * (255 / 16)).astype(np.float32)
     return resize(np.pad(small, ((0, 0), (1, 1), (1, 1))), 28), data.target
 
 
 @cache
-def _glyphs() -> tuple[np.ndarray, np.ndarray]:
+def glyphs() -> tuple[np.ndarray, np.ndarray]:
     """Draw ten letters in several fonts, heights, slants and widths, in a fixed shuffled order."""
-    import matplotlib
-
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     fonts = [folder / font for font in FONTS if (folder / font).is_file()]
     images, labels = [], []

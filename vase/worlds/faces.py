@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64, UInt8
-from PIL import Image
 
 from vase import checkpoint
 from vase.worlds import orl, sources
-from vase.worlds.datasets import check_split
-from vase.worlds.download import cache_folder
-from vase.worlds.folders import ArrayWorld, choose_files, class_of
+from vase.worlds.checks import require_int
+from vase.worlds.download import Report, StrPath, cache_folder
+from vase.worlds.folders import ArrayWorld, choose_files, labelled, read_picture
 from vase.worlds.resize import resize
-from vase.worlds.world import Batch, World, whole
+from vase.worlds.spec import WorldSpec
+from vase.worlds.world import Batch, World
 
 CELEBA = (218, 178)
 """Height and width of CelebA's aligned pictures."""
@@ -59,7 +59,7 @@ class OrlWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` faces with replacement; side and shift of the square are uniform, one face in two is flipped."""
-        chosen = rng.integers(len(self.pictures), size=whole("n", n, 1))
+        chosen = rng.integers(len(self.pictures), size=require_int("n", n, 1))
         sides = ORL_SIDE * (1 + rng.uniform(-ORL_ZOOM, ORL_ZOOM, size=n))
         shifts = rng.uniform(-ORL_SHIFT, ORL_SHIFT, size=(2, n))
         tops, lefts = np.array(ORL_CENTRE)[:, None] + shifts - sides / 2
@@ -72,35 +72,21 @@ class OrlWorld:
 
 
 def face_world(
-    canvas: int = 32,
-    split: str = "train",
-    inverse: bool = False,
-    faces: str | os.PathLike[str] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    report: sources.Report | None = None,
+    canvas: int, split: str, inverse: bool, faces: StrPath | None, folder: StrPath | None, report: Report | None
 ) -> World:
     """Make the world ``faces``, or ``inverse-faces``: from ``faces``, else from ``VASE_FACES``, else the ORL faces.
 
     Raises:
         DataUnavailable: no folder is named and no route leads to the ORL faces.
     """
-    check_split(split)
-    canvas, name = whole("canvas", canvas, 1), "inverse-faces" if inverse else "faces"
     named = faces if faces is not None else os.environ.get(sources.FACES_VARIABLE)
     if named:
-        return face_folder(named, size=canvas, split=split, inverse=inverse, report=report)
+        return face_folder(named, canvas, split, inverse, report)
     data = sources.load("faces", split, folder, report)
-    return OrlWorld(name, canvas, data.images, data.labels, inverse, data.source)
+    return OrlWorld(str(WorldSpec("faces", inverse=inverse)), canvas, data.images, data.labels, inverse, data.source)
 
 
-def face_folder(
-    path: str | os.PathLike[str],
-    *,
-    size: int = 32,
-    split: str = "train",
-    inverse: bool = False,
-    report: sources.Report | None = None,
-) -> ArrayWorld:
+def face_folder(path: StrPath, size: int, split: str, inverse: bool, report: Report | None) -> ArrayWorld:
     """Make the world ``faces`` of the pictures in a folder: grey, cut as ``face_square`` says, resized by area.
 
     The splits are those of ``from_folder``: subfolders ``train`` and ``test``, else every fifth picture is a test
@@ -113,14 +99,12 @@ def face_folder(
             f"{sources.FACES_VARIABLE}=DIR), or none to have the ORL faces"
         )
     base, files, names = choose_files(root, split)
-    patches = _patches(base, files, whole("size", size, 1), report)
+    patches = _patches(base, files, require_int("size", size, 1), report)
     images = (255 - patches if inverse else patches)[:, None]
-    name, source = "inverse-faces" if inverse else "faces", f"faces ({len(files)} pictures in {base})"
+    name, source = str(WorldSpec("faces", inverse=inverse)), f"faces ({len(files)} pictures in {base})"
     if "" in names or len(names) < 2:
         return ArrayWorld(name, images, source=source)
-    classes = tuple(sorted(names))
-    labels = np.array([classes.index(class_of(file, base)) for file in files], np.int64)
-    return ArrayWorld(name, images, labels, classes, source)
+    return ArrayWorld(name, images, *labelled(files, base, names), source)
 
 
 def face_square(picture: UInt8[np.ndarray, "H W"]) -> UInt8[np.ndarray, "s s"]:
@@ -157,10 +141,10 @@ def _overlaps(
     return np.diff(covered, axis=1) * (bins / lengths).astype(np.float32)[:, None, None]
 
 
-def _patches(base: Path, files: list[Path], size: int, report: sources.Report | None) -> UInt8[np.ndarray, "N s s"]:
+def _patches(base: Path, files: list[Path], size: int, report: Report | None) -> UInt8[np.ndarray, "N s s"]:
     """Decode pictures, or read what was kept of the same files: their names, sizes and times are its name."""
     if len(files) < KEEP_FROM:
-        return _decode(files, size)
+        return decode(files, size)
     stats = [(str(file.relative_to(base)), file.stat()) for file in files]
     said = [repr((size, CELEBA_CROP)), *(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)]
     key = hashlib.sha256("\n".join(said).encode(errors="surrogateescape")).hexdigest()
@@ -171,7 +155,7 @@ def _patches(base: Path, files: list[Path], size: int, report: sources.Report | 
         data = b""
     if len(data) == 32 + len(files) * size * size and hashlib.sha256(memoryview(data)[32:]).digest() == data[:32]:
         return np.frombuffer(data, np.uint8, offset=32).reshape(len(files), size, size)
-    patches = _decode(files, size)
+    patches = decode(files, size)
     try:
         checkpoint.write_bytes_atomic(kept, hashlib.sha256(pixels := patches.tobytes()).digest() + pixels)
     except OSError as error:
@@ -180,16 +164,6 @@ def _patches(base: Path, files: list[Path], size: int, report: sources.Report | 
     return patches
 
 
-def _decode(files: list[Path], size: int) -> UInt8[np.ndarray, "N s s"]:
-    return np.concatenate([resize(face_square(_grey(file))[None], size) for file in files])
-
-
-def _grey(file: Path) -> UInt8[np.ndarray, "H W"]:
-    """Read one picture in grey; name it if it cannot be read."""
-    try:
-        with Image.open(file) as opened:
-            if opened.mode in {"I", "I;16", "F"}:
-                raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
-            return np.asarray(opened.convert("L"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
+def decode(files: list[Path], size: int) -> UInt8[np.ndarray, "N s s"]:
+    """Read the faces of some files, in grey."""
+    return np.concatenate([resize(face_square(np.asarray(read_picture(file, "L")))[None], size) for file in files])

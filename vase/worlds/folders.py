@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,12 @@ import numpy as np
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
+from vase.images import as_pixels
+from vase.worlds.checks import require_int
 from vase.worlds.datasets import check_split
-from vase.worlds.world import Batch, whole
+from vase.worlds.download import StrPath
+from vase.worlds.spec import WorldSpec
+from vase.worlds.world import Batch
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
 
@@ -40,18 +43,18 @@ class ArrayWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` images with replacement."""
-        chosen = rng.integers(len(self.images), size=whole("n", n, 1))
+        chosen = rng.integers(len(self.images), size=require_int("n", n, 1))
         return Batch(self.images[chosen], {} if self.labels is None else {"label": self.labels[chosen]})
 
 
 def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayWorld:
-    """Make an environment of your images.
+    """Make a world of your images.
 
     Args:
         images: (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
             0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
         labels: one whole number per image, optional.
-        name: the environment's name.
+        name: the world's name; within one schedule it must be its own.
     """
     pixels = _channels_first(as_pixels(_numpy(images)))
     if labels is None:
@@ -65,24 +68,17 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
     return ArrayWorld(name, pixels, values.astype(np.int64))
 
 
-def from_folder(
-    path: str | os.PathLike[str], *, size: int = 32, channels: int | None = None, split: str | None = None
-) -> ArrayWorld:
-    """Make an environment of the pictures in a folder, resized to ``size`` × ``size``.
+def from_folder(path: StrPath, *, size: int = 32, channels: int | None = None, split: str | None = None) -> ArrayWorld:
+    """Make a world of the pictures in a folder, resized to ``size`` × ``size`` pixels.
 
     Without ``split`` every picture is read. With it, the subfolder ``train`` or ``test``; a folder that has neither
     holds out every fifth picture, in the order of their names, for ``test`` (with fewer than five, both read all).
     Pictures in subfolders are labelled by the subfolder's name, in alphabetical order over both splits (``classes``).
-
-    Args:
-        path: the folder.
-        size: side of the images in pixels.
-        channels: 1 (grey) or 3 (colour); by default 1 if every picture is grey, else 3.
-        split: None, 'train' or 'test'.
+    ``channels`` is 1 (grey) or 3 (colour), by default 1 if every picture is grey, else 3.
     """
     if split is not None:
         check_split(split)
-    size = whole("size", size, 1)
+    size = require_int("size", size, 1)
     if channels not in (None, 1, 3):
         raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
     root = Path(path).expanduser()
@@ -92,13 +88,11 @@ def from_folder(
     pictures = [_picture(file, size) for file in files]
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
     stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
-    name, source = f"folder:{path}", f"{len(files)} pictures in {base}"
+    name, source = str(WorldSpec("folder", folder=str(path))), f"{len(files)} pictures in {base}"
     pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
     if "" in names:
         return ArrayWorld(name, pixels, source=source)
-    classes = tuple(sorted(names))
-    labels = np.array([classes.index(class_of(file, base)) for file in files], np.int64)
-    return ArrayWorld(name, pixels, labels, classes, source)
+    return ArrayWorld(name, pixels, *labelled(files, base, names), source)
 
 
 def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
@@ -112,7 +106,7 @@ def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[s
         )
     bases = splits or [root]
     found = {base: _pictures(base) for base in bases}
-    names = {class_of(file, base) for base, files in found.items() for file in files}
+    names = {_class_of(file, base) for base, files in found.items() for file in files}
     base = root / split if splits and split else root
     files = found[base]
     if split and not splits and len(files) >= 5:
@@ -127,19 +121,25 @@ def _pictures(base: Path) -> list[Path]:
     return files
 
 
-def class_of(file: Path, base: Path) -> str:
+def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.ndarray, " N"], tuple[str, ...]]:
+    """The label of each file, and the classes that labels count: subfolders in alphabetical order."""
+    classes = tuple(sorted(names))
+    return np.array([classes.index(_class_of(file, base)) for file in files], np.int64), classes
+
+
+def _class_of(file: Path, base: Path) -> str:
     """The subfolder of a file; "" if it has none."""
     return file.relative_to(base).parts[0] if file.parent != base else ""
 
 
-def read_picture(file: Path) -> Image.Image:
-    """Read one picture as grey (mode L) or colour (mode RGB); name it if it cannot be read."""
+def read_picture(file: Path, mode: str | None = None) -> Image.Image:
+    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; name it if it cannot be read."""
     try:
         with Image.open(file) as opened:
             grey = opened.mode in {"1", "L", "LA"}
             if opened.mode in {"I", "I;16", "F"}:
                 raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
-            return opened.convert("L" if grey else "RGB")
+            return opened.convert(mode or ("L" if grey else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
 
@@ -156,25 +156,6 @@ def _numpy(values: Any) -> np.ndarray:
     if hasattr(values, "detach"):  # a torch tensor, without importing torch
         values = values.detach().cpu().numpy()
     return np.asarray(values)
-
-
-def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:
-    """Convert to uint8 0..255; refuse NaN, infinity and values out of range by name."""
-    if images.dtype == np.uint8:
-        return images
-    if images.dtype == np.bool_:
-        return images.astype(np.uint8) * np.uint8(255)
-    kind = images.dtype.kind
-    if kind not in "iuf":
-        raise TypeError(f"images have dtype {images.dtype}: must be uint8 or floats in [0, 1]; convert them first")
-    top = 1 if kind == "f" else 255
-    wrong = ~((images >= 0) & (images <= top))  # NaN compares false
-    if wrong.any():
-        raise ValueError(
-            f"images hold the value {images[wrong][0]}: {'floats' if top == 1 else 'whole numbers'} must lie in "
-            f"[0, {top}]; rescale or clip them"
-        )
-    return np.rint(images.astype(np.float64) * 255).astype(np.uint8) if kind == "f" else images.astype(np.uint8)
 
 
 def _channels_first(images: UInt8[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "N C H W"]:

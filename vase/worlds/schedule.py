@@ -1,106 +1,77 @@
-"""Schedules: which environment the learner sees when. The learner itself is never told."""
+"""Schedules: which world the learner sees when. The learner itself is never told."""
 
 from __future__ import annotations
 
-import bisect
-import itertools
-import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from vase.worlds.names import make_world
-from vase.worlds.sources import Report
-from vase.worlds.world import Batch, World, whole
+from vase.worlds.checks import require_int
+from vase.worlds.make import make_world
+from vase.worlds.spec import STEPS, StreamSpec
+from vase.worlds.timeline import Timeline
+from vase.worlds.world import Batch, World
 
 
 @dataclass(frozen=True)
 class Stage:
-    """``steps`` batches from one environment."""
+    """``steps`` batches from one world."""
 
     world: World
     steps: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", whole("steps", self.steps, 1))
+        object.__setattr__(self, "steps", require_int("steps", self.steps, 1))
         if not isinstance(self.world, World):
             raise TypeError(f"world = {self.world!r} lacks name, image_shape or sample; make one with make_world(...)")
 
 
 class Schedule(Iterator[Batch]):
-    """Stages in order, environments may return; iterates over batches.
+    """Stages in order, in which worlds may return; iterates over batches.
 
     Batch t is drawn with ``np.random.default_rng([seed, t])`` and depends on nothing else, so the whole state is the
     number of batches handed out, ``step``: saved and restored, a schedule continues exactly.
+
+    A world is identified by its name, in a schedule as in the rows of a run: ``timeline`` has the names and all stage
+    arithmetic. So ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is, and two
+    different worlds of one name are refused.
     """
 
-    def __init__(self, stages: tuple[Stage, ...] | list[Stage], batch_size: int = 64, seed: int = 0) -> None:
+    def __init__(self, stages: Sequence[Stage], batch_size: int = 64, seed: int = 0) -> None:
         self.stages = tuple(stages)
-        self.batch_size = whole("batch_size", batch_size, 1)
-        self.seed = whole("seed", seed, 0)
+        self.batch_size = require_int("batch_size", batch_size, 1)
+        self.seed = require_int("seed", seed, 0)
         self.step = 0
         if not self.stages:
-            raise ValueError("stages = (): a schedule needs at least one stage; pass Stage(environment, steps)")
-        shapes = {stage.world.name: tuple(stage.world.image_shape) for stage in self.stages}
+            raise ValueError("stages = (): a schedule needs at least one stage; pass Stage(world, steps)")
+        worlds: dict[str, World] = {}
+        for stage in self.stages:
+            first = worlds.setdefault(stage.world.name, stage.world)
+            if first is not stage.world and first != stage.world:
+                raise ValueError(
+                    f"two different worlds are called {first.name!r}: a name must identify a world; give each its own "
+                    "name, or use the same object in both stages"
+                )
+        shapes = {name: tuple(world.image_shape) for name, world in worlds.items()}
         if len(set(shapes.values())) > 1:
             raise ValueError(
                 f"image shapes differ within one schedule: {shapes}; one learner needs one shape, so give all of them "
                 "the same canvas and channels"
             )
-        self._ends = tuple(itertools.accumulate(stage.steps for stage in self.stages))
+        self.timeline = Timeline.of((stage.world.name, stage.steps) for stage in self.stages)
 
     @classmethod
-    def parse(
-        cls,
-        text: str,
-        steps: int = 3000,
-        *,
-        batch_size: int = 64,
-        seed: int = 0,
-        canvas: int = 32,
-        sprite: int = 20,
-        split: str = "train",
-        folder: str | os.PathLike[str] | None = None,
-        faces: str | os.PathLike[str] | None = None,
-        frames: str | os.PathLike[str] | None = None,
-        fallback: bool = False,
-        report: Report | None = None,
-    ) -> Schedule:
+    def parse(cls, text: str, steps: int = STEPS, *, batch_size: int = 64, seed: int = 0, **options: Any) -> Schedule:
         """Build a schedule from names: ``"moving-fashion,mnist*500,moving-mnist"``; ``*500`` sets one stage's length.
 
-        A name that occurs again is the same environment, so the learner should recognise it.
+        A name that occurs again is the same world, so the learner should recognise it. ``options`` are those of
+        ``make_world``, e.g. ``canvas=64``.
         """
-        steps = whole("steps", steps, 1)
-        known: dict[str, World] = {}
-        stages = []
-        for position, entry in enumerate(text.split(","), start=1):
-            match = re.fullmatch(r"(.+?)(?:\*(.*))?", entry.strip(), flags=re.DOTALL)
-            if match is None:
-                raise ValueError(f"stream {text!r}: entry {position} is empty; write names with single commas between")
-            name, length = match[1].strip(), steps
-            if match[2] is not None:
-                if not re.fullmatch(r"\s*\d+\s*", match[2]) or int(match[2]) < 1:
-                    raise ValueError(
-                        f"stream entry {entry.strip()!r}: after * comes a number of steps >= 1, e.g. mnist*500"
-                    )
-                length = int(match[2])
-            if name not in known:
-                known[name] = make_world(
-                    name,
-                    canvas=canvas,
-                    sprite=sprite,
-                    split=split,
-                    folder=folder,
-                    faces=faces,
-                    frames=frames,
-                    fallback=fallback,
-                    report=report,
-                )
-            stages.append(Stage(known[name], length))
-        return cls(stages, batch_size=batch_size, seed=seed)
+        stages = StreamSpec.parse(text, steps).stages
+        worlds = {world: make_world(world, **options) for world in dict.fromkeys(world for world, _ in stages)}
+        return cls([Stage(worlds[world], length) for world, length in stages], batch_size=batch_size, seed=seed)
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -109,19 +80,14 @@ class Schedule(Iterator[Batch]):
 
     @property
     def switches(self) -> tuple[int, ...]:
-        """Steps t whose batch comes from another environment than batch t − 1."""
-        pairs = itertools.pairwise(self.stages)
-        return tuple(
-            end
-            for end, (before, after) in zip(self._ends, pairs, strict=False)
-            if before.world is not after.world and before.world != after.world
-        )
+        """Steps t whose batch comes from another world than batch t − 1."""
+        return self.timeline.switches
 
     def stage_of(self, t: int) -> int:
         """Return the index of the stage that batch ``t`` (from 0) belongs to."""
         if not 0 <= t < len(self):
             raise IndexError(f"t = {t}: this schedule has batches 0..{len(self) - 1}")
-        return bisect.bisect_right(self._ends, t)
+        return self.timeline.stage_of(t + 1)
 
     def batch(self, t: int) -> Batch:
         """Return batch ``t`` (from 0) without moving the schedule."""
@@ -129,10 +95,7 @@ class Schedule(Iterator[Batch]):
         return chosen.sample(self.batch_size, np.random.default_rng([self.seed, t]))
 
     def __len__(self) -> int:
-        return self._ends[-1]
-
-    def __iter__(self) -> Schedule:
-        return self
+        return self.timeline.total
 
     def __next__(self) -> Batch:
         if self.step >= len(self):
@@ -153,7 +116,7 @@ class Schedule(Iterator[Batch]):
                     f"saved schedule has {key} = {state.get(key)!r}, this one {mine!r}: a run can only go on with the "
                     "schedule it was started with; build the same one"
                 )
-        step = whole("saved step", state.get("step"), 0)
+        step = require_int("saved step", state.get("step"), 0)
         if step > len(self):
             raise ValueError(f"saved step = {step}: this schedule ends at {len(self)}; build the same schedule")
         self.step = step
@@ -167,5 +130,5 @@ class Schedule(Iterator[Batch]):
         }
 
     def __repr__(self) -> str:
-        text = ",".join(f"{stage.world.name}*{stage.steps}" for stage in self.stages)
+        text = ",".join(f"{world}*{steps}" for world, steps in self.timeline.stages)
         return f"Schedule({text!r}, batch_size={self.batch_size}, seed={self.seed}, step={self.step})"

@@ -1,4 +1,4 @@
-"""Where data comes from: download in order, the first whose files verify wins, each failure is one line of report."""
+"""Where data comes from: routes are tried in order, the first whose files verify wins, each failure is reported."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from vase import checkpoint
+from vase.spelling import did_you_mean
 from vase.worlds import download, orl
-from vase.worlds.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, nearest, parse_idx, verify
+from vase.worlds.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, parse_idx, verify
+from vase.worlds.download import DataUnavailable, Report, StrPath
 from vase.worlds.embedded import embedded
-from vase.worlds.rooms import WORLDS
+from vase.worlds.rooms import WORLDS, render
+from vase.worlds.spec import FACES_VARIABLE, NAMES
 
-Report = Callable[[str], None]
 EMBEDDED: dict[str, str] = {"mnist": "digits", "fashion": "glyphs", "faces": "digits"}
 BUILT_IN: tuple[str, ...] = tuple(dict.fromkeys(EMBEDDED.values()))
-NAMES: tuple[str, ...] = (*DATASETS, *BUILT_IN)
-FACES_VARIABLE = "VASE_FACES"
-"""The environment variable that names a folder of face pictures; without it ``faces`` are the ORL faces."""
 _log = logging.getLogger("vase.worlds")
-
-
-class DataUnavailable(RuntimeError):
-    """No route led to verified files; the message lists every route with its reason, and the remedies."""
 
 
 class Row(NamedTuple):
@@ -39,7 +34,7 @@ class Row(NamedTuple):
 
 
 def load(
-    name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
+    name: str, split: str = "train", folder: StrPath | None = None, report: Report | None = None, fallback: bool = False
 ) -> Labelled:
     """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
 
@@ -50,6 +45,7 @@ def load(
         split: ``"train"`` or ``"test"``.
         folder: a folder of yours with idx files (plain or .gz), tried before anything else.
         report: called with one line per failed route; by default the line goes to the log ``vase.worlds``.
+        fallback: if no route works, return the embedded stand-in (see ``EMBEDDED``) and report it instead of raising.
 
     Raises:
         DataUnavailable: no route led to verified files.
@@ -58,8 +54,15 @@ def load(
     if name in BUILT_IN:
         return embedded(name, split)
     if name not in DATASETS:
-        raise ValueError(f"dataset {name!r} is unknown; {nearest(name, NAMES)}")
-    files, route = _obtain(DATASETS[name], DATASETS[name].files[split], folder, report or _log.info)
+        raise ValueError(f"dataset {name!r} is unknown{did_you_mean(name, NAMES)} Known: {', '.join(NAMES)}.")
+    try:
+        files, route = _obtain(DATASETS[name], DATASETS[name].files[split], folder, report or _log.info)
+    except DataUnavailable:
+        if not fallback:
+            raise
+        stand_in, title = EMBEDDED[name], DATASETS[name].title
+        (report or _log.warning)(f"{name}: no route works, so the embedded {stand_in!r} stand in for it (not {title}!)")
+        return embedded(stand_in, split)
     if name == "faces":
         (data,), chosen = files.values(), orl.of_split(split)
         return Labelled(parse_idx(data, name)[chosen], orl.labels()[chosen], f"{name} (ORL, {route})")
@@ -67,38 +70,22 @@ def load(
     return Labelled(images, labels.astype(np.int64), f"{name} ({route})")
 
 
-def load_or_embedded(
-    name: str, split: str = "train", folder: str | os.PathLike[str] | None = None, report: Report | None = None
-) -> Labelled:
-    """Like ``load``, but if no route works take the embedded stand-in (see ``EMBEDDED``) and say so."""
-    try:
-        return load(name, split, folder, report)
-    except DataUnavailable:
-        stand_in = EMBEDDED[name]
-        (report or _log.warning)(
-            f"{name}: no route works, so the embedded {stand_in!r} stand in for it (not {DATASETS[name].title}!)"
-        )
-        return embedded(stand_in, split)
-
-
 def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -> None:
     """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had.
 
     The worlds ``outdoors`` and ``indoors`` are rendered.
     """
-    from vase.worlds.rooms.render import rendered  # it needs this module
-
-    names, failures = tuple(names), []
+    names, known, failures = tuple(names), (*NAMES, *WORLDS), []
     for name in names:
-        if name not in (*NAMES, *WORLDS):
-            raise ValueError(f"dataset {name!r} is unknown; {nearest(name, (*NAMES, *WORLDS))}")
+        if name not in known:
+            raise ValueError(f"dataset {name!r} is unknown{did_you_mean(name, known)} Known: {', '.join(known)}.")
     for name in names:
         if name in BUILT_IN:
             report(f"{name}: embedded, nothing to fetch")
             continue
         try:
             if name in WORLDS:
-                counts = [len(rendered(name, split, report=report).images) for split in FILES]
+                counts = [len(render.rendered(name, split, report=report).images) for split in FILES]
                 report(f"{name}: rendered, {counts[0]:,} frames to learn from and {counts[1]:,} held out")
                 continue
             _, route = _obtain(DATASETS[name], tuple(DATASETS[name].sha256), None, report)
@@ -111,17 +98,12 @@ def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -
 
 def status() -> list[Row]:
     """Say for each dataset and split where it is on this machine, without fetching: verified, missing or rejected."""
-    from vase.worlds.rooms.render import is_rendered, where  # it needs this module
-
-    rows = []
-    for dataset in DATASETS.values():
-        for split, files in dataset.files.items():
-            rows.append(_local(dataset, split, files))
+    rows = [_local(dataset, split, files) for dataset in DATASETS.values() for split, files in dataset.files.items()]
     rows += [Row(name, split, "embedded", "verified") for name in BUILT_IN for split in FILES]
     for name in WORLDS:
         for split in FILES:
-            state = "rendered" if is_rendered(name, split) else "missing"
-            rows.append(Row(name, split, str(where(name, split).parent), state))
+            state = "rendered" if render.is_rendered(name, split) else "missing"
+            rows.append(Row(name, split, str(render.where(name, split).parent), state))
     if own := os.environ.get(FACES_VARIABLE):
         state = "yours, instead of the ORL faces" if Path(own).expanduser().is_dir() else "missing"
         rows += [Row("faces", split, f"{FACES_VARIABLE}={own}", state) for split in FILES]
@@ -148,9 +130,9 @@ def _local(dataset: Dataset, split: str, files: tuple[str, ...]) -> Row:
 
 
 def _obtain(
-    dataset: Dataset, files: tuple[str, ...], folder: str | os.PathLike[str] | None, report: Report
+    dataset: Dataset, files: tuple[str, ...], folder: StrPath | None, report: Report
 ) -> tuple[dict[str, bytes], str]:
-    """Try the download in order; return verified idx bytes and the name of the route that gave them."""
+    """Try the routes in order; return verified idx bytes and the name of the route that gave them."""
     failures = []
     for label, offer, keep in _routes(dataset, files, folder):
         try:
@@ -178,9 +160,9 @@ def _remedy(dataset: Dataset) -> str:
 
 
 def _routes(
-    dataset: Dataset, files: tuple[str, ...], folder: str | os.PathLike[str] | None
+    dataset: Dataset, files: tuple[str, ...], folder: StrPath | None
 ) -> list[tuple[str, Callable[[], download.Found], bool]]:
-    """List the download: what to call each, how to try it, whether its files go into the cache."""
+    """List the routes: the name of each, how to try it, whether its files go into the cache."""
     listed: list[tuple[str, Callable[[], download.Found], bool]] = []
     if folder is not None:
         named = Path(folder).expanduser()

@@ -1,4 +1,4 @@
-"""Sprite environments of the paper's Section 4: a small image on an empty canvas, moving or still, or its negative."""
+"""Sprite worlds of the paper's Section 4: a small image on an empty canvas, moving or still, or its negative."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from weakref import WeakValueDictionary
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from vase.worlds import sources
-from vase.worlds.download import cache_folder
+from vase.worlds.checks import require_int
+from vase.worlds.download import Report, StrPath, cache_folder
 from vase.worlds.resize import resize
-from vase.worlds.world import Batch, whole
+from vase.worlds.sources import load
+from vase.worlds.world import Batch
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Sprites resized once; environments that show the same sprites at the same size share one bank."""
+    """Sprites resized once; worlds that show the same sprites at the same size share one bank."""
 
     sprites: UInt8[np.ndarray, "N s s"]
     labels: Int64[np.ndarray, " N"]
@@ -33,7 +34,7 @@ class SpriteWorld:
 
     ``moving``: uniform whole-pixel offsets 0..canvas−sprite on both axes; otherwise centred. ``inverse``: 255 − image
     over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1].
-    Two environments are equal if their images are distributed alike, whatever their names.
+    Two worlds are equal if their images are distributed alike, whatever their names.
     """
 
     name: str = field(compare=False)
@@ -43,7 +44,7 @@ class SpriteWorld:
     inverse: bool = False
 
     def __post_init__(self) -> None:
-        whole("canvas", self.canvas, 1)
+        require_int("canvas", self.canvas, 1)
         check_fits(self.canvas, self.sprite)
 
     @property
@@ -68,7 +69,7 @@ class SpriteWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` sprites with replacement and paste each at its place."""
-        n = whole("n", n, 1)
+        n = require_int("n", n, 1)
         chosen = rng.integers(len(self.bank.sprites), size=n)
         side, span = self.sprite, self.canvas - self.sprite
         if self.moving and span:
@@ -95,21 +96,14 @@ def check_fits(canvas: int, sprite: int) -> None:
         )
 
 
-def bank(
-    dataset: str,
-    sprite: int,
-    split: str = "train",
-    folder: str | os.PathLike[str] | None = None,
-    fallback: bool = False,
-    report: sources.Report | None = None,
-) -> Bank:
-    """Load a dataset and resize its images to ``sprite`` × ``sprite``, once for all environments that are alive."""
-    side = whole("sprite", sprite, 1)
+def bank(dataset: str, sprite: int, split: str, folder: StrPath | None, fallback: bool, report: Report | None) -> Bank:
+    """Load a dataset and resize its images to ``sprite`` × ``sprite``, once for all worlds that are alive."""
+    side = require_int("sprite", sprite, 1)
     where = (side, split, None if folder is None else os.fspath(folder), str(cache_folder()))
     held = _banks.get((dataset, *where)) or (_banks.get(("stand-in for", dataset, *where)) if fallback else None)
     if held is not None:
         return held
-    data = (sources.load_or_embedded if fallback else sources.load)(dataset, split, folder, report)
+    data = load(dataset, split, folder, report, fallback)
     real = data.source.split()[0]
     held = _banks.get((real, *where)) or Bank(resize(data.images, side), data.labels, data.source)
     _banks[(real, *where)] = held

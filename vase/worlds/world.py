@@ -1,18 +1,16 @@
-"""What a learner sees: batches of images, and the environments they are drawn from."""
+"""What a learner sees: batches of images, and the worlds they are drawn from."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
 
-CONTRAST = 0.8
-"""What ``soft-`` leaves of the contrast about mid-grey: black becomes 26, white 230. The paper's appendix: "slightly
-reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar"."""
+from vase.worlds.spec import CONTRAST
+
 _SOFT = np.rint(127.5 + CONTRAST * (np.arange(256) - 127.5)).astype(np.uint8)
 
 
@@ -49,9 +47,9 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class SoftWorld:
-    """Another environment with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image.
+    """Another world with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image.
 
-    What the other environment tells beyond images (classes, size of sprites, source) is passed on.
+    The other attributes of that world (classes, size of sprites, source) are passed on.
     """
 
     name: str = field(compare=False)
@@ -78,7 +76,7 @@ class SoftWorld:
         return getattr(self.inner, "sprite", None)
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
-        """Draw ``n`` images of the other environment and soften them."""
+        """Draw ``n`` images of the other world and soften them."""
         batch = self.inner.sample(n, rng)
         return Batch(_SOFT[batch.images], batch.factors)
 
@@ -86,14 +84,3 @@ class SoftWorld:
 def position_varies(factors: Mapping[str, np.ndarray]) -> bool:
     """Whether the objects in a sample move: factors ``x`` and ``y`` are known, and at least one of them varies."""
     return {"x", "y"} <= factors.keys() and any(bool(np.ptp(factors[axis]) > 0) for axis in "xy")
-
-
-def whole(what: str, value: Any, least: int) -> int:
-    """Return ``value`` as an int, or raise an error that names it, the rule and the remedy."""
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} = {value!r}: expected a whole number; pass an int of at least {least}") from None
-    if isinstance(value, bool) or number < least:
-        raise ValueError(f"{what} = {value!r}: must be a whole number of at least {least}; pass a larger one")
-    return number

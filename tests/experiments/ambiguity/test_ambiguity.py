@@ -26,13 +26,14 @@ from vase.experiments.ambiguity.analysis import (
     width,
     widths,
 )
-from vase.experiments.ambiguity.evaluation import AMBIGUOUS, BATCH, SHOWN, WEIGHTS, among, analyse, fractions, mixtures
+from vase.experiments.ambiguity.evaluation import AMBIGUOUS, BATCH, SHOWN, WEIGHTS, among, analyse, mixtures
 from vase.experiments.ambiguity.figures import BOTH, FIRST, SECOND, figure4a, label, used_latents
 from vase.experiments.ambiguity.settings import AMBIGUITY
 from vase.experiments.common.figures import pictures
 from vase.experiments.experiment import resolve
 from vase.experiments.results import DIR
 from vase.experiments.runner import compare_analysis, missing
+from vase.images import as_floats
 from vase.metrics.record import Record
 from vase.plots.run import open_run
 from vase.training import RunDirectory, train
@@ -47,13 +48,8 @@ HALF, HALF_OF_TABLE = AMBIGUOUS.index(BATCH // 2), TABLE_COUNTS.index(BATCH // 2
 def test_mixtures_of_bytes_and_of_fractions() -> None:
     black, white = np.zeros((1, 1, 1, 2), np.uint8), np.array([[[[255, 51]]]], np.uint8)
     np.testing.assert_allclose(mixtures(black, white, 0.25), [[[[0.25, 0.05]]]], rtol=1e-6)
-    np.testing.assert_allclose(mixtures(white, fractions(black), 0.25), [[[[0.75, 0.15]]]], rtol=1e-6)
+    np.testing.assert_allclose(mixtures(white, as_floats(black), 0.25), [[[[0.75, 0.15]]]], rtol=1e-6)
     assert mixtures(black, white, 0.25).dtype == np.float32
-
-
-def test_fractions_stay_what_they_are() -> None:
-    np.testing.assert_array_equal(fractions(np.array([0.0, 0.5, 1.0])), np.array([0, 0.5, 1], np.float32))
-    np.testing.assert_array_equal(fractions(np.array([0, 255], np.uint8)), np.array([0, 1], np.float32))
 
 
 def test_mixtures_of_white_are_not_whiter_than_white() -> None:

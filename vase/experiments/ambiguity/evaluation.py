@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32
 
 from vase.experiments.ambiguity.analysis import width
 from vase.experiments.experiment import Analysis
-from vase.images import as_bytes
+from vase.images import as_bytes, as_floats
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.method.context import in_context
 from vase.metrics.record import Record
@@ -28,15 +28,9 @@ SHOWN = 6
 """Pairs of images that are shown."""
 
 
-def fractions(images: np.ndarray) -> Float32[np.ndarray, "..."]:
-    """Images in [0, 1] from uint8 or from floats."""
-    array = np.asarray(images)
-    return array.astype(np.float32) / np.float32(255) if array.dtype == np.uint8 else array.astype(np.float32)
-
-
 def mixtures(a: np.ndarray, b: np.ndarray, weight: float) -> Float32[np.ndarray, "..."]:
     """Linear interpolations in [0, 1]: (1 − weight)·a + weight·b."""
-    one, other = (fractions(images).astype(np.float64) for images in (a, b))  # the sum must not exceed 1 by rounding
+    one, other = (as_floats(images).astype(np.float64) for images in (a, b))  # the sum must not exceed 1 by rounding
     return ((1 - weight) * one + weight * other).astype(np.float32)
 
 
@@ -77,7 +71,7 @@ def analyse(model: Learner, plan: Plan, record: Record) -> Analysis:
     first = stood or home[:1]
 
     def real(world: str) -> Float32[np.ndarray, "B C H W"]:
-        return fractions(plan.worlds[world][1].sample(BATCH, rng).images)
+        return as_floats(plan.worlds[world][1].sample(BATCH, rng).images)
 
     def look(images: np.ndarray) -> Float32[np.ndarray, "B K"]:
         return model.infer_environment(images).each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from matplotlib.lines import Line2D
 from vase.experiments.ambiguity.analysis import boundaries, crossing, curves
 from vase.experiments.common.figures import pictures
 from vase.experiments.results import Results
-from vase.metrics.record import title
 from vase.plots.pictures import draw_rows
 from vase.plots.style import GREY, INK, new_figure, strip, styled, tint, world_colour
+from vase.worlds.spec import WorldSpec
 
 FIRST, SECOND, BOTH = world_colour(0), world_colour(1), GREY
 """Latents that only the first world uses (blue), only the second one (red), and both."""
@@ -50,7 +51,7 @@ def label(world: str) -> str:
     >>> label("soft-inverse-fashion:32")
     'inverse Fashion'
     """
-    return title(world.replace("soft-", "", 1).partition(":")[0])
+    return replace(WorldSpec.parse(world), soft=False, sprite=None).title
 
 
 def used_latents(found: dict[str, Any]) -> list[tuple[int, str]]:

@@ -27,8 +27,8 @@ from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Table, spread
 from vase.metrics.detection import one_to_one, returns_recognised
 from vase.metrics.disentanglement import alignment
-from vase.metrics.record import title
 from vase.rows import Row
+from vase.worlds.spec import title
 
 PATIENCE = "a decision takes `environments.patience` batches, 4 in the presets laptop and paper"
 

@@ -19,12 +19,12 @@ from vase.experiments.results import Result, Results
 from vase.metrics.forgetting import Metric
 from vase.metrics.latents import row_states
 from vase.metrics.position import axis_names
-from vase.metrics.record import title
 from vase.plots.curves import draw_stages
-from vase.plots.figure_data import SPAN, FigureData
-from vase.plots.pictures import draw_rows, draw_traversals, traversal_page
+from vase.plots.figure_data import FigureData
+from vase.plots.pictures import SPAN, draw_rows, draw_traversals, traversal_page
 from vase.plots.style import GREY, INK, new_figure, styled, tint, world_colour
 from vase.rows import Row
+from vase.worlds.spec import title
 
 LATENT_KEY = (
     "boxes 1, 2, ...: use of the latent as each stage ended, in the colour of the stage's world; "

@@ -16,9 +16,10 @@ from vase.experiments.common.numbers import best, change
 from vase.experiments.results import Result
 from vase.experiments.tables import spread
 from vase.metrics.forgetting import Metric
-from vase.metrics.record import Record, title
+from vase.metrics.record import Record
 from vase.plots.curves import shade
 from vase.plots.style import INK, world_colour
+from vase.worlds.spec import title
 
 SHADE = 0.18
 """Opacity of a band."""

@@ -14,7 +14,7 @@ from vase.experiments.common.numbers import stage_lengths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
 from vase.metrics.homology import MIN_R_SQUARED, REGRESSORS
-from vase.metrics.record import title
+from vase.worlds.spec import title
 
 
 def homology(results: Results) -> Table:

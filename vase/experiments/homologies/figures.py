@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from vase.experiments.common.conditions import ENTANGLED, OURS, heading
 from vase.experiments.common.figures import pictures
 from vase.experiments.results import Result, Results
-from vase.metrics.record import title
 from vase.plots.pictures import draw_rows
 from vase.plots.style import new_figure, styled
+from vase.worlds.spec import title
 
 
 def figure4b(results: Results) -> Figure:

@@ -15,11 +15,11 @@ from vase.experiments.common.figures import pictures
 from vase.experiments.common.seed_curves import draw_band, seed_curve
 from vase.experiments.imagination.analysis import IMAGINATION, PASSIVE, looks_ahead
 from vase.experiments.results import Result, Results
-from vase.metrics.record import title
 from vase.plots.curves import label_steps, shade
 from vase.plots.pictures import draw_rows
 from vase.plots.style import GREY, INK, new_figure, styled
 from vase.rows import Row
+from vase.worlds.spec import title
 
 _LOOKS: dict[str, dict[str, Any]] = {IMAGINATION: {"color": INK}, PASSIVE: {"color": GREY}}
 

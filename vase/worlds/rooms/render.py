@@ -11,7 +11,8 @@ import io
 import logging
 import time
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -19,10 +20,9 @@ import numpy as np
 from jaxtyping import UInt8
 
 from vase import checkpoint
-from vase.worlds.download import cache_folder
+from vase.worlds.checks import require_int
+from vase.worlds.download import DataUnavailable, Report, cache_folder
 from vase.worlds.rooms.scenes import SIZE, Scene, factors, make_scene
-from vase.worlds.sources import DataUnavailable
-from vase.worlds.world import whole
 
 COUNTS = {"train": 12_000, "test": 2_000}
 """Frames of each world."""
@@ -53,7 +53,7 @@ class Drawer(Protocol):
 
 def where(world: str, split: str, count: int | None = None, seed: int = 0) -> Path:
     """The array of a world's frames in the cache; the factors are beside it, in a file that ends in .npz."""
-    count = COUNTS[split] if count is None else whole("count", count, 1)
+    count = COUNTS[split] if count is None else require_int("count", count, 1)
     return cache_folder() / world / f"{split}-{count}-seed{seed}-v{VERSION}.npy"
 
 
@@ -63,21 +63,10 @@ def is_rendered(world: str, split: str, count: int | None = None, seed: int = 0)
     return path.is_file() and path.with_suffix(".npz").is_file()
 
 
-def rendered(
-    world: str,
-    split: str,
-    count: int | None = None,
-    seed: int = 0,
-    report: Callable[[str], None] | None = None,
-) -> Frames:
-    """Frames of a world from the cache, rendered before if they are not there; the array is mapped, not read.
+def rendered(world: str, split: str, count: int | None = None, seed: int = 0, report: Report | None = None) -> Frames:
+    """Frames of a world from the cache, rendered first if they are missing; the array is mapped, not read.
 
-    Args:
-        world: 'outdoors' or 'indoors'.
-        split: 'train' or 'test'.
-        count: frames, by default `COUNTS`.
-        seed: of the scenes, which both worlds share.
-        report: called with one line now and then.
+    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share.
 
     Raises:
         DataUnavailable: a package or library is missing, or the cache folder cannot be written.
@@ -94,21 +83,18 @@ def rendered(
 
 
 def open_stage(world: str, scene: Scene) -> Drawer:
-    """What draws a world without a screen, or `DataUnavailable` with the remedy."""
+    """An object that draws a world without a screen, or `DataUnavailable` with the remedy."""
     try:
-        import pyglet
-
-        pyglet.options["headless"] = True
-        with contextlib.redirect_stdout(io.StringIO()):  # MiniWorld tells how many samples a pixel has
-            from vase.worlds.rooms.stage import LOOKS, Stage
-
-            return Stage(LOOKS[world], scene)
+        import_module("pyglet").options["headless"] = True
+        with contextlib.redirect_stdout(io.StringIO()):  # MiniWorld prints how many samples a pixel has
+            stage = import_module("vase.worlds.rooms.stage")
+            return stage.Stage(stage.LOOKS[world], scene)
     except ModuleNotFoundError as error:
         raise DataUnavailable(
             f"the world {world!r} is rendered with MiniWorld, and {error.name!r} is not installed: "
             "pip install miniworld==2.1.0, or name a folder with frames of yours (frames=DIR)."
         ) from error
-    except Exception as error:  # pyglet raises what it likes
+    except Exception as error:  # pyglet raises errors of many types
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataUnavailable(
             f"the world {world!r} needs OpenGL without a screen, EGL, which does not work here ({reason}): "
@@ -116,7 +102,7 @@ def open_stage(world: str, scene: Scene) -> Drawer:
         ) from error
 
 
-def _render(world: str, split: str, path: Path, count: int, seed: int, report: Callable[[str], None]) -> None:
+def _render(world: str, split: str, path: Path, count: int, seed: int, report: Report) -> None:
     """Render part by part, skip the parts that are there, and leave one array with its factors."""
     stage: Drawer | None = None
     images = np.empty((count, SIZE, SIZE, 3), np.uint8)
@@ -175,7 +161,7 @@ def _draw(
 class _Progress:
     """Lines about the time that remains: after the first frames, and after every part."""
 
-    def __init__(self, title: str, count: int, report: Callable[[str], None]) -> None:
+    def __init__(self, title: str, count: int, report: Report) -> None:
         self.title, self.count, self.report = title, count, report
         self.made, self.begin = 0, 0.0
 

@@ -12,26 +12,7 @@ from miniworld.entity import Ball, MeshEnt
 from miniworld.miniworld import MiniWorldEnv, Room, gen_texcs_floor, gen_texcs_wall
 from miniworld.opengl import Texture
 from miniworld.params import DEFAULT_PARAMS
-from pyglet.gl import (
-    GL_QUADS,
-    GL_QUERY_RESULT,
-    GL_SAMPLES,
-    GL_SAMPLES_PASSED,
-    GLint,
-    GLuint,
-    glBegin,
-    glBeginQuery,
-    glColor3f,
-    glDeleteQueries,
-    glEnd,
-    glEndQuery,
-    glGenQueries,
-    glGetIntegerv,
-    glGetQueryObjectuiv,
-    glNormal3f,
-    glTexCoord2f,
-    glVertex3f,
-)
+from pyglet import gl
 
 from vase.worlds.rooms.scenes import BALL, COLOURS, EYE, FIELD, SIZE, Scene
 
@@ -132,21 +113,21 @@ class _Ball(Ball):
 
     def __init__(self, colour: str) -> None:
         super().__init__(colour, size=BALL)
-        self.query, self.per_pixel = (GLuint * 1)(), (GLint * 1)()
+        self.query, self.per_pixel = (gl.GLuint * 1)(), (gl.GLint * 1)()
 
     def render(self) -> None:
         """Draw it, and have its samples counted."""
-        glGetIntegerv(GL_SAMPLES, self.per_pixel)
-        glGenQueries(1, self.query)
-        glBeginQuery(GL_SAMPLES_PASSED, self.query[0])
+        gl.glGetIntegerv(gl.GL_SAMPLES, self.per_pixel)
+        gl.glGenQueries(1, self.query)
+        gl.glBeginQuery(gl.GL_SAMPLES_PASSED, self.query[0])
         super().render()
-        glEndQuery(GL_SAMPLES_PASSED)
+        gl.glEndQuery(gl.GL_SAMPLES_PASSED)
 
     def pixels(self) -> float:
         """Pixels that it covered when it was drawn; to be asked once."""
-        found = (GLuint * 1)()
-        glGetQueryObjectuiv(self.query[0], GL_QUERY_RESULT, found)
-        glDeleteQueries(1, self.query)
+        found = (gl.GLuint * 1)()
+        gl.glGetQueryObjectuiv(self.query[0], gl.GL_QUERY_RESULT, found)
+        gl.glDeleteQueries(1, self.query)
         return found[0] / max(self.per_pixel[0], 1)
 
 
@@ -181,10 +162,10 @@ def _quad(
     surface: Surface, texture: Texture, corners: np.ndarray, places: np.ndarray, normal: tuple[float, ...]
 ) -> None:
     texture.bind()
-    glColor3f(*surface.tint)
-    glBegin(GL_QUADS)
-    glNormal3f(*normal)
+    gl.glColor3f(*surface.tint)
+    gl.glBegin(gl.GL_QUADS)
+    gl.glNormal3f(*normal)
     for corner, place in zip(corners, places, strict=True):
-        glTexCoord2f(*place)
-        glVertex3f(*corner)
-    glEnd()
+        gl.glTexCoord2f(*place)
+        gl.glVertex3f(*corner)
+    gl.glEnd()
