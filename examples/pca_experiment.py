@@ -7,7 +7,7 @@ PYTHONPATH=examples vase experiment table pca_experiment:EXPERIMENT all --preset
 from __future__ import annotations
 
 from vase.experiments import Condition, Experiment
-from vase.experiments.analysis import detection, forgetting_table
+from vase.experiments.common.analysis import detection, forgetting
 
 EXPERIMENT = Experiment(
     name="pca",
@@ -19,6 +19,6 @@ EXPERIMENT = Experiment(
         Condition("no-dreams", {"dreaming.enabled": "no"}, seeds=(0,)),
         Condition("pca", learner="pca_learner:PCALearner", learner_options={"components": 8}, seeds=(0,)),
     ),
-    tables={"forgetting": forgetting_table, "detection": detection},
+    tables={"forgetting": forgetting, "detection": detection},
     options={"canvas": 16, "probe_every": 35, "measures": False},  # fields of RunSettings
 )

@@ -11,7 +11,6 @@ import pytest
 
 from vase.cli import make_parser
 from vase.experiments import Result
-from vase.experiments.registry import EXPERIMENTS
 from vase.worlds import DataUnavailable, Schedule, Stage, download, from_array, make_world
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
@@ -30,7 +29,6 @@ def told(tmp_path_factory):
     names = {"__name__": "guide", "folder": tmp_path_factory.mktemp("guide")}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(names["folder"])
-        patch.setitem(EXPERIMENTS, "mine", None)
         for line, code in blocks("python"):
             exec(compile("\n" * line + code, GUIDE, "exec"), names)
     return names
@@ -43,7 +41,7 @@ class TestExamples:
         assert told["letters"].images.shape == (320, 1, 32, 32)  # four of five
         assert told["letters"].classes == tuple("ABCDEFGHIJ")
 
-    def test_company_changes_the_answer(self, told):
+    def test_context_changes_the_answer(self, told):
         assert told["found"].environment == 1
         alone, digits, letters = (told[name].probabilities[0] for name in ("alone", "among_digits", "among_letters"))
         assert letters < alone < digits

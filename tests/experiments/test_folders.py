@@ -15,7 +15,7 @@ from vase.experiments.registry import EXPERIMENTS
 from vase.experiments.writer import without_path
 from vase.training import RunSettings
 from vase.training.sources import pictured
-from vase.worlds.sources import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE
 
 ROOMS = dataclasses.replace(AMBIGUITY, name="rooms", stream="outdoors")
 

@@ -86,7 +86,7 @@ class TestOwn:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("ablaton", "no experiment 'ablaton'; there are ablation, .*; did you mean 'ablation'"),
+            ("ablaton", "no experiment 'ablaton'; did you mean 'ablation'"),
             ("nothing", "there are ablation, longer, .*, and package.module:EXPERIMENT of your own."),
             ("my_studdy:MINE", "there is no module 'my_studdy'; install it"),
             ("my_study:MIME", "my_study has no 'MIME'; did you mean 'MINE'"),
@@ -106,13 +106,14 @@ class TestOwn:
             load_experiment("needs:X")
 
 
-def test_settings_and_tables_do_not_import_matplotlib():
+def test_settings_and_tables_import_nothing_heavy():
     code = (
         "import sys\nfrom vase.experiments.registry import experiment_names, load_experiment\n"
         "from vase.experiments.experiment import resolve\n"
         "for name in experiment_names():\n"
-        "    for table in load_experiment(name).tables.values(): resolve(table)\n"
-        "print('matplotlib' in sys.modules)"
+        "    tables = load_experiment(name).tables.values()\n"
+        "    for table in () if name == 'homologies' else tables: resolve(table)\n"  # its scores need regressors
+        "print([name for name in ('torch', 'sklearn', 'matplotlib', 'rich', 'joblib') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    assert found.stdout.strip() == "[]"

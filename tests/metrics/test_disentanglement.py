@@ -11,7 +11,6 @@ import pytest
 
 from vase.metrics import disentanglement as measures
 from vase.metrics.disentanglement import (
-    alignment,
     dci,
     dci_of,
     factor_vae_score,
@@ -20,6 +19,7 @@ from vase.metrics.disentanglement import (
     mig,
     sap,
 )
+from vase.metrics.latents import alignment
 
 B = 1_200
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 from vase.experiments.experiment import Experiment, resolve
-from vase.spelling import did_you_mean
+from vase.spelling import suggest
 
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
@@ -35,8 +35,9 @@ def load_experiment(name: str) -> Experiment:
         found: Experiment = resolve(EXPERIMENTS[name])
         return found
     if ":" not in name:
-        known = f"{', '.join(EXPERIMENTS)}, and package.module:EXPERIMENT of your own"
-        raise ValueError(f"no experiment {name!r}; there are {known}{did_you_mean(name, EXPERIMENTS)}")
+        known = f"there are {', '.join(EXPERIMENTS)}, and package.module:EXPERIMENT of your own."
+        close = suggest(name, EXPERIMENTS)
+        raise ValueError(f"no experiment {name!r}; {f'did you mean {close!r}?' if close else known}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     own = resolve(name)

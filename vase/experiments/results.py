@@ -19,7 +19,7 @@ from vase.experiments.experiment import Condition, Experiment
 from vase.metrics.record import Record
 from vase.rows import Row
 from vase.training.settings import RunSettings
-from vase.worlds.sources import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE
 from vase.worlds.timeline import Timeline
 
 MACHINE_DEFAULTS: dict[str, Any] = {"data": None, "device": "auto", "threads": 1}

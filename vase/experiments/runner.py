@@ -20,7 +20,7 @@ from vase.rows import Row
 from vase.sweeps import Cell, Outcome, Status, run_many
 from vase.sweeps.backends import Backend
 from vase.training.sources import pictured
-from vase.worlds.sources import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE
 
 Watch = Callable[[Sequence[Status]], None]
 

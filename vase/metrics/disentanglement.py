@@ -104,26 +104,6 @@ def mig(information: Information) -> PerFactor:
     return PerFactor({name: _gap(values, of_no_code=0.0) for name, values in information.items()})
 
 
-def alignment(first: Information, second: Information) -> dict[str, dict[str, Any]]:
-    """Whether two worlds keep a factor in the same codes, for each factor that both have.
-
-    `same`: the most informative code is the same one; `cosine`: similarity of the two information vectors, None if
-    one of them is zero. Read both together with the information itself: where no code is informative, both are noise.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for name in (name for name in first if name in second):
-        a, b = np.asarray(first[name], np.float64), np.asarray(second[name], np.float64)
-        if a.shape != b.shape:
-            raise ValueError(
-                f"{name!r} has {len(a)} codes in one world and {len(b)} in the other: "
-                "pass the information of the same representation twice."
-            )
-        norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-        same = norm > 0 and int(a.argmax()) == int(b.argmax())
-        found[name] = {"same": same, "cosine": float(a @ b) / norm if norm > 0 else None}
-    return found
-
-
 def _code_bins(code: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
     if not _varies(code):
         return np.zeros(len(code), np.int64)

@@ -7,8 +7,9 @@ is estimated again as long as an environment is learnt: say the moment beside th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -67,3 +68,27 @@ def shared_latents(used: Flags) -> list[int]:
 def recruited_latents(used: Flags) -> list[list[int]]:
     """For each environment, the latents that it uses and no earlier one."""
     return [np.flatnonzero(mine & ~used[:s].any(axis=0)).tolist() for s, mine in enumerate(used)]
+
+
+Information = Mapping[str, np.ndarray | Sequence[float]]
+"""Factor -> information that each code has on it."""
+
+
+def alignment(first: Information, second: Information) -> dict[str, dict[str, Any]]:
+    """Whether two worlds keep a factor in the same codes, for each factor that both have.
+
+    `same`: the most informative code is the same one; `cosine`: similarity of the two information vectors, None if
+    one of them is zero. Read both together with the information itself: where no code is informative, both are noise.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in (name for name in first if name in second):
+        a, b = np.asarray(first[name], np.float64), np.asarray(second[name], np.float64)
+        if a.shape != b.shape:
+            raise ValueError(
+                f"{name!r} has {len(a)} codes in one world and {len(b)} in the other: "
+                "pass the information of the same representation twice."
+            )
+        norm = float(np.linalg.norm(a) * np.linalg.norm(b))
+        same = norm > 0 and int(a.argmax()) == int(b.argmax())
+        found[name] = {"same": same, "cosine": float(a @ b) / norm if norm > 0 else None}
+    return found

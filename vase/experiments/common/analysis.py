@@ -26,7 +26,7 @@ from vase.experiments.experiment import Condition
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Table, spread
 from vase.metrics.detection import one_to_one, returns_recognised
-from vase.metrics.disentanglement import alignment
+from vase.metrics.latents import alignment
 from vase.rows import Row
 from vase.worlds.spec import title
 
