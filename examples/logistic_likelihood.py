@@ -1,6 +1,6 @@
-"""A likelihood of your own: Laplace, which forgives single wrong pixels more than a Gaussian does.
+"""A likelihood of your own: logistic, with heavier tails than a Gaussian, so that single wrong pixels count less.
 
-python examples/laplace_likelihood.py
+python examples/logistic_likelihood.py
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from vase import VASE, VASEConfig
@@ -16,10 +17,10 @@ from vase.worlds import Schedule
 
 
 @dataclass(frozen=True)
-class Laplace:
-    """p(x|y) = exp(−|x − y| / scale) / (2·scale) for each pixel; the decoder gives y."""
+class Logistic:
+    """p(x|y) = exp(−d) / (scale·(1 + exp(−d))²) with d = |x − y| / scale for each pixel; the decoder gives y."""
 
-    scale: float = 0.1
+    scale: float = 0.15
 
     def mean(self, y: Tensor) -> Tensor:
         """E[x|z,s]."""
@@ -27,20 +28,21 @@ class Laplace:
 
     def nll(self, y: Tensor, x: Tensor) -> Tensor:
         """−log p(x|z,s), summed over pixels."""
-        return ((x - y).abs() / self.scale + math.log(2 * self.scale)).flatten(1).sum(1)
+        d = (x - y).abs() / self.scale
+        return (d + 2 * F.softplus(-d) + math.log(self.scale)).flatten(1).sum(1)
 
     def floor(self, x: Tensor) -> Tensor:
-        """−log p of a perfect reconstruction."""
-        return torch.full((len(x),), x[0].numel() * math.log(2 * self.scale), dtype=x.dtype, device=x.device)
+        """−log p of a perfect reconstruction: log(4·scale) per pixel."""
+        return torch.full((len(x),), x[0].numel() * math.log(4 * self.scale), dtype=x.dtype, device=x.device)
 
     def curvature(self, y: Tensor) -> Tensor:
-        """The Fisher information of the location: 1/scale²."""
-        return torch.full_like(y, self.scale**-2)
+        """The Fisher information of the location: 1 / (3·scale²)."""
+        return torch.full_like(y, 1 / (3 * self.scale**2))
 
 
 def main() -> VASE:
-    """Two small worlds with the Laplace likelihood."""
-    model = VASE(VASEConfig.smoke(), seed=0, likelihood=Laplace())
+    """Two small worlds with the logistic likelihood."""
+    model = VASE(VASEConfig.smoke(), seed=0, likelihood=Logistic())
     for batch in Schedule.parse("digits:28,glyphs:16", steps=120, batch_size=32):
         step = model.partial_fit(batch.images)
         if step.switched:
