@@ -255,13 +255,6 @@ def test_latents_are_kept_if_none_can_be_moved_now(beside: Beside, monkeypatch: 
         assert explorer.latents.tolist() == expected
 
 
-@pytest.mark.parametrize("tone", ["", "inverse-", "soft-", "soft-inverse-", "moving-", "moving-soft-inverse-"])
-def test_background_is_what_surrounds_the_sprites(tone: str) -> None:
-    world = make_world(f"{tone}digits:10", canvas=32)
-    images = world.sample(64, np.random.default_rng(0)).images
-    assert background(world.name) == pytest.approx(np.bincount(images.ravel()).argmax() / 255)
-
-
 def test_translation_goes_from_edge_to_edge_where_there_is_room() -> None:
     found = translation(make_world("inverse-digits:20", canvas=32))
     assert found is not None

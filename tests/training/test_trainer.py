@@ -22,7 +22,7 @@ from vase.training import Interrupted, RunDirectory, RunSettings, describe, trai
 from vase.training import plan as plan_module
 from vase.training.row_writer import START, RowWriter
 from vase.training.summary import summary
-from vase.worlds import DataUnavailable
+from vase.worlds import download
 
 STREAM = "moving-digits*24,digits:12*18,moving-digits*18"
 SETTINGS = RunSettings.of(
@@ -255,16 +255,15 @@ def test_wall_time_is_kept_apart_and_adds_up(tmp_path: Path) -> None:
 
 
 def test_stand_ins_stay_when_the_real_data_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(name: str, *arguments: Any, **values: Any) -> Any:
-        if name in ("mnist", "fashion"):
-            raise DataUnavailable("no route")
-        return load(name, *arguments, **values)
+    def closed(*arguments: Any) -> None:
+        raise download.RouteFailed("closed for the test")
 
-    from vase.worlds import sources
-
-    load, stop = sources.load, StopAt(2)
+    stop = StopAt(2)
     with monkeypatch.context() as offline:
-        offline.setattr(sources, "load", nothing)
+        offline.setenv("VASE_DATA", str(tmp_path / "cache"))
+        offline.setattr(download, "INSTALLED", tmp_path / "not-installed")
+        for route in ("from_mirrors", "from_packages"):
+            offline.setattr(download, route, closed)
         with pytest.raises(Interrupted):
             train(
                 tmp_path / "run",
