@@ -5,10 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vase.spelling import did_you_mean
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "positive": (lambda value: value > 0, "positive"),
+    "nonnegative": (lambda value: value >= 0, "zero or more"),
+    "at_least_1": (lambda value: value >= 1, "at least 1"),
+    "fractions": (lambda value: 0 <= value < 1, "in [0, 1)"),
+}
 
 
 def _require(ok: bool, name: str, value: object, rule: str) -> None:
@@ -16,11 +24,15 @@ def _require(ok: bool, name: str, value: object, rule: str) -> None:
         raise ValueError(f"{name}={value!r}: must be {rule}.")
 
 
-def _convert(part: Any, prefix: str) -> None:
-    """Give every field of a configuration its declared type, or refuse."""
+def _validate(part: Any, prefix: str, **fields: str) -> None:
+    """Give every field its declared type, and check ranges: names of fields, with spaces between, for each rule."""
     for name, hint in typing.get_type_hints(type(part)).items():
         if not dataclasses.is_dataclass(hint):
             object.__setattr__(part, name, _parse(prefix + name, getattr(part, name), hint))
+    for rule, names in fields.items():
+        holds, words = _RULES[rule]
+        for name in names.split():
+            _require(holds(getattr(part, name)), prefix + name, getattr(part, name), words)
 
 
 @dataclass(frozen=True)
@@ -43,29 +55,9 @@ class NetworkConfig:
     """Arithmetic of the networks' passes; weights, losses and decisions are float32. 'auto': bfloat16 where it pays."""
 
     def __post_init__(self) -> None:
-        _convert(self, "network.")
-        _require(
-            len(self.channels) > 0 and all(c > 0 for c in self.channels),
-            "network.channels",
-            self.channels,
-            "a non-empty tuple of positive numbers",
-        )
-        _require(self.hidden > 0, "network.hidden", self.hidden, "positive")
-        _require(self.latents > 0, "network.latents", self.latents, "positive")
-        _require(
-            self.likelihood in ("bernoulli", "gaussian"),
-            "network.likelihood",
-            self.likelihood,
-            "'bernoulli' or 'gaussian'",
-        )
-        _require(self.gaussian_std > 0, "network.gaussian_std", self.gaussian_std, "positive")
-        _require(self.init in ("fan-in", "torch"), "network.init", self.init, "'fan-in' or 'torch'")
-        _require(
-            self.precision in ("float32", "bfloat16", "auto"),
-            "network.precision",
-            self.precision,
-            "'float32', 'bfloat16' or 'auto'",
-        )
+        _validate(self, "network.", positive="hidden latents gaussian_std")
+        rule = "a non-empty tuple of positive numbers"
+        _require(bool(self.channels) and min(self.channels) > 0, "network.channels", self.channels, rule)
 
 
 @dataclass(frozen=True)
@@ -82,16 +74,7 @@ class CapacityConfig:
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
-        _convert(self, "capacity.")
-        _require(
-            self.objective in ("square", "ceiling", "elbo"),
-            "capacity.objective",
-            self.objective,
-            "'square', 'ceiling' or 'elbo'",
-        )
-        _require(self.gamma >= 0, "capacity.gamma", self.gamma, "zero or more")
-        _require(self.c_max >= 0, "capacity.c_max", self.c_max, "zero or more")
-        _require(self.ramp_steps >= 1, "capacity.ramp_steps", self.ramp_steps, "at least 1")
+        _validate(self, "capacity.", nonnegative="gamma c_max", at_least_1="ramp_steps")
 
 
 @dataclass(frozen=True)
@@ -110,10 +93,7 @@ class MaskConfig:
     """Latents, the least atypical ones, that stay active even if all are atypical. Paper: 0."""
 
     def __post_init__(self) -> None:
-        _convert(self, "mask.")
-        _require(self.threshold > 0, "mask.threshold", self.threshold, "positive")
-        _require(0 <= self.hysteresis < 1, "mask.hysteresis", self.hysteresis, "in [0, 1)")
-        _require(self.minimum >= 0, "mask.minimum", self.minimum, "zero or more")
+        _validate(self, "mask.", positive="threshold", fractions="hysteresis", nonnegative="minimum")
 
     @property
     def low(self) -> float:
@@ -154,15 +134,8 @@ class EnvironmentConfig:
     """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
 
     def __post_init__(self) -> None:
-        _convert(self, "environments.")
-        _require(self.kappa >= 1, "environments.kappa", self.kappa, "at least 1")
-        _require(self.loss in ("deviance", "nll"), "environments.loss", self.loss, "'deviance' or 'nll'")
-        _require(0 <= self.loss_decay < 1, "environments.loss_decay", self.loss_decay, "in [0, 1)")
-        _require(self.burn_in >= 0, "environments.burn_in", self.burn_in, "zero or more")
-        _require(self.patience >= 1, "environments.patience", self.patience, "at least 1")
-        _require(0 <= self.slow_decay < 1, "environments.slow_decay", self.slow_decay, "in [0, 1)")
-        _require(self.usage_every >= 1, "environments.usage_every", self.usage_every, "at least 1")
-        _require(self.usage_images >= 1, "environments.usage_images", self.usage_images, "at least 1")
+        counts = "kappa patience usage_every usage_images"
+        _validate(self, "environments.", at_least_1=counts, fractions="loss_decay slow_decay", nonnegative="burn_in")
         _require(self.usage_threshold > 0, "environments.usage_threshold", self.usage_threshold, "positive")
 
 
@@ -191,13 +164,8 @@ class DreamConfig:
     """On leaving, gates are closed as long as the loss rises by no more than this share."""
 
     def __post_init__(self) -> None:
-        _convert(self, "dreaming.")
-        _require(self.encoder_weight >= 0, "dreaming.encoder_weight", self.encoder_weight, "zero or more")
-        _require(self.decoder_weight >= 0, "dreaming.decoder_weight", self.decoder_weight, "zero or more")
-        _require(self.snapshot in ("leave", "every"), "dreaming.snapshot", self.snapshot, "'leave' or 'every'")
-        _require(self.pool >= 0, "dreaming.pool", self.pool, "zero or more")
-        _require(self.tau >= 1, "dreaming.tau", self.tau, "at least 1")
-        _require(self.gate_tolerance >= 0, "dreaming.gate_tolerance", self.gate_tolerance, "zero or more")
+        weights = "encoder_weight decoder_weight pool gate_tolerance"
+        _validate(self, "dreaming.", nonnegative=weights, at_least_1="tau")
 
 
 @dataclass(frozen=True)
@@ -210,8 +178,7 @@ class RecruitConfig:
     """Steps over which the KL of re-seeded latents rises from nothing to its full weight. 0: none."""
 
     def __post_init__(self) -> None:
-        _convert(self, "recruiting.")
-        _require(self.warmup_steps >= 0, "recruiting.warmup_steps", self.warmup_steps, "zero or more")
+        _validate(self, "recruiting.", nonnegative="warmup_steps")
 
 
 @dataclass(frozen=True)
@@ -232,13 +199,9 @@ class VASEConfig:
     """Images per batch when the learner cuts an array into batches itself. Paper: 64."""
 
     def __post_init__(self) -> None:
-        _convert(self, "")
-        _require(
-            len(self.image_shape) == 3 and all(isinstance(n, int) and n > 0 for n in self.image_shape),
-            "image_shape",
-            self.image_shape,
-            "(channels, height, width), all positive integers",
-        )
+        _validate(self, "", positive="learning_rate")
+        shape_ok = len(self.image_shape) == 3 and min(self.image_shape) > 0
+        _require(shape_ok, "image_shape", self.image_shape, "(channels, height, width), all positive integers")
         stride = 2 ** len(self.network.channels)
         _require(
             self.image_shape[1] % stride == 0 and self.image_shape[2] % stride == 0,
@@ -253,7 +216,6 @@ class VASEConfig:
             self.environments.loss,
             "'deviance' with a Gaussian likelihood, whose −log p can be negative, so that no ratio of it has a meaning",
         )
-        _require(self.learning_rate > 0, "learning_rate", self.learning_rate, "positive")
         _require(self.batch_size >= 2, "batch_size", self.batch_size, "at least 2")
 
     @classmethod
@@ -369,6 +331,8 @@ def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
 def _parse(name: str, value: Any, hint: Any) -> Any:
     """Turn a string (from a command line) or a JSON value into the type of a field."""
     if typing.get_origin(hint) is Literal:
+        *others, last = map(repr, typing.get_args(hint))
+        _require(value in typing.get_args(hint), name, value, f"{', '.join(others)} or {last}")
         return value
     if typing.get_origin(hint) is tuple:
         parts = value.replace("x", ",").strip("()[] ").split(",") if isinstance(value, str) else value

@@ -8,6 +8,14 @@ Row = dict[str, Any]
 """Any of the rows below, as it is written to and read from a file."""
 
 
+class Place(TypedDict):
+    """Where in the stream a row was written."""
+
+    step: int
+    stage: int
+    world: str
+
+
 class KnownEnvironment(TypedDict):
     """What the learner knows of one environment."""
 
@@ -33,13 +41,10 @@ class PositionLatents(TypedDict):
     y: AxisLatent
 
 
-class StepRow(TypedDict):
+class StepRow(Place):
     """Every `rows_every` steps: the losses and the latents of one batch."""
 
     kind: Literal["step"]
-    step: int
-    stage: int
-    world: str
     environment: int
     held: bool
     loss: float | None
@@ -86,13 +91,10 @@ class ProbeRow(TypedDict):
     pixels: NotRequired[float]
 
 
-class ImaginationRow(TypedDict):
+class ImaginationRow(Place):
     """Scores on a world that was not met yet, and the distance from z* before and after acting."""
 
     kind: Literal["imagination"]
-    step: int
-    stage: int
-    world: str
     unmet: NotRequired[str]
     mode: NotRequired[str]
     accuracy: NotRequired[float]
@@ -102,13 +104,10 @@ class ImaginationRow(TypedDict):
     after: NotRequired[list[float]]
 
 
-class StageRow(TypedDict):
+class StageRow(Place):
     """The state of the learner at the end of a stage. A learner without environments has only the place of the row."""
 
     kind: Literal["stage"]
-    step: int
-    stage: int
-    world: str
     environment: NotRequired[int]
     mask: NotRequired[list[bool]]
     used: NotRequired[list[bool]]
@@ -118,13 +117,10 @@ class StageRow(TypedDict):
     position: NotRequired[PositionLatents]
 
 
-class MeasuresRow(TypedDict):
+class MeasuresRow(Place):
     """Disentanglement, reconstruction and dreams of one world at the end of a stage."""
 
     kind: Literal["measures"]
-    step: int
-    stage: int
-    world: str
     environment: int | None
     candidate: NotRequired[int]
     information: dict[str, list[float]]

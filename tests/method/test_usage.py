@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from vase.config import EnvironmentConfig, NetworkConfig, VASEConfig
-from vase.method.usage import LARGEST_STD, close_gates, noise_tolerance, optimised_noise
-from vase.nn.likelihood import Bernoulli, Gaussian
+from vase.method.usage import LARGEST_STD, close_gates, noise_tolerance
+from vase.nn.likelihood import Bernoulli, Gaussian, Likelihood
 from vase.nn.networks import Networks
 
 SMALL = NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8)
@@ -16,6 +16,26 @@ SMALL = NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8)
 def linear(weights: torch.Tensor):
     """The decoder y = z·W, as images of one row."""
     return lambda z: (z @ weights).reshape(len(z), 1, 1, -1)
+
+
+def optimised_noise(
+    decode, z: torch.Tensor, x: torch.Tensor, p: Likelihood, *, steps: int, generator: torch.Generator
+) -> torch.Tensor:
+    """The same σ by the paper's stochastic optimisation of Σ: the reference for `noise_tolerance`."""
+    log_std = torch.full((z.shape[1],), -1.0, dtype=z.dtype, device=z.device, requires_grad=True)
+    optimiser = torch.optim.Adam([log_std], lr=0.1)
+    eye = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)
+    for _ in range(steps):
+        noise = torch.randn(len(z), 1, z.shape[1], generator=generator, dtype=z.dtype, device=z.device)
+        moved = z[:, None] + eye * (noise * log_std.exp())
+        error = p.nll(decode(moved.flatten(0, 1)), x.repeat_interleave(z.shape[1], 0)).unflatten(0, (len(z), -1))
+        loss = (error.mean(0) - log_std).sum()
+        optimiser.zero_grad()
+        (log_std.grad,) = torch.autograd.grad(loss, [log_std])
+        optimiser.step()
+        with torch.no_grad():
+            log_std.clamp_(max=torch.tensor(LARGEST_STD).log())
+    return log_std.detach().exp()
 
 
 # Latent 0 moves pixels by 3 and 4 per unit, latent 1 moves the first by 0.1, latent 2 is ignored.

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vase.nn.likelihood import Images, Likelihood
+from vase.nn.likelihood import Likelihood
 
 Decode = Callable[[Tensor], Tensor]
 """z (B, N) → decoder outputs (B, C, H, W), for one environment."""
@@ -39,26 +39,6 @@ def noise_tolerance(
     curvature = z.new_zeros(n)
     curvature[latents] = (slope.square() * p.curvature(here)[:, None]).flatten(2).sum(2).mean(0)
     return curvature.clamp_min(LARGEST_STD**-2).rsqrt()
-
-
-def optimised_noise(
-    decode: Decode, z: Float[Tensor, "B N"], x: Images, p: Likelihood, *, steps: int, generator: torch.Generator
-) -> Float[Tensor, "N"]:
-    """The same σ by the paper's stochastic optimisation of Σ: slow, kept as the reference for `noise_tolerance`."""
-    log_std = torch.full((z.shape[1],), -1.0, dtype=z.dtype, device=z.device, requires_grad=True)
-    optimiser = torch.optim.Adam([log_std], lr=0.1)
-    eye = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)
-    for _ in range(steps):
-        noise = torch.randn(len(z), 1, z.shape[1], generator=generator, dtype=z.dtype, device=z.device)
-        moved = z[:, None] + eye * (noise * log_std.exp())
-        error = p.nll(decode(moved.flatten(0, 1)), x.repeat_interleave(z.shape[1], 0)).unflatten(0, (len(z), -1))
-        loss = (error.mean(0) - log_std).sum()
-        optimiser.zero_grad()
-        (log_std.grad,) = torch.autograd.grad(loss, [log_std])
-        optimiser.step()
-        with torch.no_grad():
-            log_std.clamp_(max=torch.tensor(LARGEST_STD).log())
-    return log_std.detach().exp()
 
 
 def close_gates(

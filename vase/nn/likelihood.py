@@ -43,13 +43,6 @@ class Bernoulli:
         """The smallest −log p(x|·) that any decoder can reach: the entropy of grey pixels."""
         return -_sum_pixels(_x_log_x(x).add_(_x_log_x(1 - x)))
 
-    def divergence(self, old: Images, new: Images) -> Float[Tensor, "B"]:
-        """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
-        p = torch.sigmoid(old)
-        return _sum_pixels(
-            p * (F.logsigmoid(old) - F.logsigmoid(new)) + (1 - p) * (F.logsigmoid(-old) - F.logsigmoid(-new))
-        )
-
     def curvature(self, y: Images) -> Images:
         """−∂² log p/∂y² (expected): p(1−p), the Gauss-Newton weight of a logit."""
         p = torch.sigmoid(y)
@@ -75,10 +68,6 @@ class Gaussian:
         """The smallest −log p(x|·): that of a perfect reconstruction."""
         constant = math.log(self.std) + 0.5 * math.log(2 * math.pi)
         return torch.full((len(x),), constant * x[0].numel(), dtype=x.dtype, device=x.device)
-
-    def divergence(self, old: Images, new: Images) -> Float[Tensor, "B"]:
-        """KL(p_old ‖ p_new), the decoder proximity of Eq. 7."""
-        return _sum_pixels(0.5 * ((old - new) / self.std).square())
 
     def curvature(self, y: Images) -> Images:
         """−∂² log p/∂y²: 1/std²."""
