@@ -59,7 +59,7 @@ def measure(preset: str, rounds: int, axes: dict[str, tuple[int, ...]] | None = 
     rows: list[dict[str, Any]] = []
     ratios: list[Ratio] = []
     notes = []
-    base = _memory(preset)
+    base = memory_of(preset)
     steps = block(timed_config(preset))
     for axis, values in (AXES if axes is None else axes).items():
         start = base_value(preset, axis)
@@ -73,7 +73,7 @@ def measure(preset: str, rounds: int, axes: dict[str, tuple[int, ...]] | None = 
             last = axis == "environments" and value == values[-1]
             bar = BAR if last else None
             ratio = timings.ratio("case", "base", f"time: {axis} {value} / {start}", at_most=bar)
-            memory = _memory(preset, axis, value)
+            memory = memory_of(preset, axis, value)
             rows.append(_row(f"{axis} {value}", timings.ms("case").median, ratio.median, memory, base))
             ratios.append(ratio)
             for kind in ("own", "peak") if last and base and memory else ():
@@ -98,7 +98,7 @@ def _row(case: str, ms: float | None, time: float | None, memory: Memory, base: 
     return row
 
 
-def _memory(preset: str, axis: str | None = None, value: int = 0) -> Memory:
+def memory_of(preset: str, axis: str | None = None, value: int = 0) -> Memory:
     """Bytes of one case in processes of their own; empty if one of them failed."""
     outcomes = [
         child.run("benchmarks.scaling", {"preset": preset, "axis": axis, "value": value}) for _ in range(TRIALS)

@@ -35,9 +35,9 @@ def test_the_parts_of_a_run(tmp_path, capsys, monkeypatch):
         None: {"own": [40e6, 40e6], "peak": [300e6, 310e6]},
         "environments": {"own": [42e6, 42e6], "peak": [315e6, 341e6]},
     }
-    monkeypatch.setattr(scaling, "_memory", lambda preset, axis=None, value=0: memory[axis])
+    monkeypatch.setattr(scaling, "memory_of", lambda preset, axis=None, value=0: memory[axis])
     out, before = tmp_path / "new" / "speed.json", torch.get_num_threads()
-    words = ["laptop", "--preset", "smoke", "--rounds", "2", "--out", str(out)]
+    words = ["laptop", "--preset", "smoke", "--rounds", "1", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["speed", *words, "--only", "step", "parts", "scaling", "processes"])
     speed.main()
     torch.set_num_threads(before)

@@ -134,10 +134,8 @@ def compare(before: Sequence[Row], now: Sequence[Row]) -> str:
     if not changed:
         return ""
     a, b = changed[0]
-    keys = [key for key in {**a, **b} if a.get(key, ...) != b.get(key, ...)]
-    where = (
-        f"first in a {a['kind']} row at step {a['step']:,}: {keys[0]} = {a.get(keys[0])} before, {b.get(keys[0])} now"
-    )
+    key = next(key for key in {**a, **b} if a.get(key, ...) != b.get(key, ...))
+    where = f"first in a {a['kind']} row at step {a['step']:,}: {key} = {a.get(key)} before, {b.get(key)} now"
     return f"{len(changed):,} of {len(now):,} rows differ, {where}"
 
 

@@ -38,14 +38,7 @@ PAPER = {
 """Table 1: maximum and change of identity accuracy (%), minimum and change of position MSE (1e-4)."""
 
 
-HEADLINE = (
-    "disentangled-SDA",
-    "disentangled-SD",
-    "disentangled-none",
-    "entangled-SDA",
-    "entangled-SD",
-    "entangled-none",
-)
+HEADLINE = tuple(f"{half}-{letters}" for half in HALVES for letters in ("SDA", "SD", "none"))
 """Conditions in the short form of Table 1."""
 
 

@@ -144,16 +144,9 @@ def _draw_maps(part: SubFigure, found: dict[str, Any]) -> None:
     alone = crossing(weights, np.asarray(found["alone"]), 0.5)
     axes = part.subplots(1, 2, sharex=True, sharey=True)
     for world, (axis, name) in enumerate(zip(axes, names, strict=True)):
-        drawn = axis.pcolormesh(
-            weights,
-            counts,
-            curves(found, world, counts),
-            cmap=colours,
-            vmin=0,
-            vmax=1,
-            shading="nearest",
-            rasterized=True,
-        )
+        probabilities = curves(found, world, counts)
+        look: dict[str, Any] = {"cmap": colours, "vmin": 0, "vmax": 1, "shading": "nearest", "rasterized": True}
+        drawn = axis.pcolormesh(weights, counts, probabilities, **look)
         places = [np.nan if place is None else place for place in boundaries(found, world, counts)]
         axis.plot(places, counts, color=INK, linewidth=1.8, label="one half")
         if alone is not None:

@@ -19,7 +19,7 @@ from vase.experiments.common.numbers import (
     measured,
     note,
     percent,
-    summed,
+    summary_values,
     tenthousandths,
 )
 from vase.experiments.experiment import Condition
@@ -82,12 +82,12 @@ def _detected(condition: Condition, runs: list[Result]) -> tuple[Entry, ...]:
     due = sum(count for _, count in visits)
     return (
         *head,
-        spread(list(map(float, summed(runs, "environments")))),
-        summed(runs, "worlds")[0],
+        spread(list(map(float, summary_values(runs, "environments")))),
+        summary_values(runs, "worlds")[0],
         sum(map(_one_to_one, able)),
-        spread([float(delay) for delays in summed(runs, "delays") for delay in delays]),
-        sum(summed(runs, "false_alarms")),
-        sum(map(len, summed(runs, "missed"))),
+        spread([float(delay) for delays in summary_values(runs, "delays") for delay in delays]),
+        sum(summary_values(runs, "false_alarms")),
+        sum(map(len, summary_values(runs, "missed"))),
         f"{sum(right for right, _ in visits)} of {due}" if due else NONE,
     )
 

@@ -45,7 +45,7 @@ def tenthousandths(values: Numbers) -> Spread:
     return spread(values, scale=1e4)
 
 
-def summed(runs: Sequence[Result], name: str) -> list[Any]:
+def summary_values(runs: Sequence[Result], name: str) -> list[Any]:
     """One entry of the summary of each run whose learner infers environments."""
     return [run.summary[name] for run in runs if run.infers_environments]
 

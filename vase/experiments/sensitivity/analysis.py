@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vase.config import preset
 from vase.experiments.ablation.analysis import CLASSES
-from vase.experiments.common.numbers import best, change, measured, note, percent, summed, tenthousandths
+from vase.experiments.common.numbers import best, change, measured, note, percent, summary_values, tenthousandths
 from vase.experiments.results import Result, Results
 from vase.experiments.sensitivity.settings import AS_WRITTEN, OWN, PAPER_RANGES, file_name
 from vase.experiments.tables import NONE, Entry, Table, spread
@@ -50,8 +50,8 @@ def sensitivity_table(results: Results) -> Table:
                 percent(change(runs, "accuracy", CLASSES)),
                 tenthousandths(change(runs, "mse")),
                 spread([final_mig(run) for run in runs], digits=2),
-                ", ".join(map(str, summed(runs, "environments"))) or NONE,
-                ", ".join(map(str, summed(runs, "false_alarms"))) or NONE,
+                ", ".join(map(str, summary_values(runs, "environments"))) or NONE,
+                ", ".join(map(str, summary_values(runs, "false_alarms"))) or NONE,
                 words,
             )
         )
