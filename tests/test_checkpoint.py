@@ -211,10 +211,10 @@ class TestRefusedToRead:
             read(tmp_path, KIND)
 
     def test_other_version(self, saved, monkeypatch):
-        monkeypatch.setattr(checkpoint, "VERSION", 3)
+        monkeypatch.setattr(checkpoint, "VERSION", 4)
         with pytest.raises(
             CheckpointError,
-            match=r"format version 2, this program reads version 3; open it with the release that wrote it",
+            match=r"format version 3, this program reads version 4; open it with the release that wrote it",
         ):
             read(saved, KIND)
 
@@ -228,7 +228,7 @@ class TestRefusedToRead:
         manifest = json.loads((saved / MANIFEST).read_text())
         manifest["files"]["weights"]["file"] = "../secret.safetensors"
         body = {k: manifest[k] for k in ("kind", "version", "files", "values")}
-        write_json_atomic(saved / MANIFEST, {**body, "sha256": checkpoint._digest(body)})
+        write_json_atomic(saved / MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
         with pytest.raises(CheckpointError, match="missing"):
             read(saved, KIND)
 

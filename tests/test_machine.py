@@ -54,16 +54,16 @@ def test_asking_for_what_does_not_work_is_an_error(monkeypatch: pytest.MonkeyPat
     answer(monkeypatch, -4)
     config = VASEConfig.smoke().with_values({"network.precision": "bfloat16"})
     with pytest.raises(ValueError, match=r"precision='bfloat16': not usable here .*use 'float32' or 'auto'"):
-        VASE(config, device="cpu")
+        VASE(config, device="cpu").environments  # noqa: B018
     auto = VASE(VASEConfig.smoke().with_values({"network.precision": "auto"}), device="cpu")
-    assert not auto._nets.reduced
+    assert not auto.networks_.reduced
 
 
 def test_auto_uses_it_where_it_pays(monkeypatch: pytest.MonkeyPatch):
     answer(monkeypatch, 0, "1.6")
     auto = VASE(VASEConfig.smoke().with_values({"network.precision": "auto"}), device="cpu")
-    assert auto._nets.reduced
-    assert auto._slow.reduced  # the verdicts of both kinds of weights see the same arithmetic
+    assert auto.networks_.reduced
+    assert auto.ema_.nets.reduced  # the verdicts of both kinds of weights see the same arithmetic
 
 
 def test_memory_is_kept_in_a_process_of_its_own():

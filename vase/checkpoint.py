@@ -107,7 +107,7 @@ def write(folder: str | Path, kind: str, state: Mapping[str, Any]) -> None:
         if not path.exists() or path.read_bytes() != data:
             write_bytes_atomic(path, data)
     body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "values": values}))
-    write_json_atomic(folder / MANIFEST, {**body, "sha256": _digest(body)})
+    write_json_atomic(folder / MANIFEST, {**body, "sha256": manifest_digest(body)})
     wanted = {entry["file"] for entry in files.values()}
     for path in folder.glob("*.safetensors"):
         if path.name not in wanted and OWN.fullmatch(path.name):
@@ -147,7 +147,7 @@ def read(folder: str | Path, kind: str) -> State:
             f"{folder}: format version {body['version']}, this program reads version {VERSION}; "
             "open it with the release that wrote it."
         )
-    if manifest.get("sha256") != _digest(body):
+    if manifest.get("sha256") != manifest_digest(body):
         raise CheckpointError(f"{path}: damaged (checksum differs); use another copy.")
     groups = {}
     for group, entry in body["files"].items():
@@ -199,5 +199,6 @@ def join_tensors(values: State, groups: Mapping[str, Mapping[str, Tensor]]) -> S
     return values
 
 
-def _digest(body: dict[str, Any]) -> str:
+def manifest_digest(body: dict[str, Any]) -> str:
+    """The checksum of a manifest's content."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -380,6 +381,23 @@ def test_noise_is_a_new_environment_with_reasons(two_worlds):
     assert found.environment is None
     assert found.verdict == "new environment"
     assert all("environment" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_go_on_exactly_and_by_themselves(two_worlds, twin):
+    model, _ = two_worlds
+    before, other = copy.deepcopy(model), twin(model)
+    batches = list(stream("glyphs:16", steps=3, seed=4))
+    a, b = learn(copy.deepcopy(model), batches), learn(other, batches)
+    assert [step.loss for step in a] == [step.loss for step in b]
+    assert same_state(before, model)
+
+
+def test_the_constructor_only_stores_its_arguments():
+    model = VASE(SMOKE, seed=3)
+    assert vars(model) == dict(model.get_params(deep=False))
+    assert model.steps == 0
+    assert "networks_" in vars(model)  # built on first use
 
 
 def test_scikit_learn_habits(two_worlds):

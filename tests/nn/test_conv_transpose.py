@@ -77,7 +77,7 @@ def test_numerical_gradient():
     one = layer(2, 1)
     x = images(1, 2, 2, 2).requires_grad_()
     assert torch.autograd.gradcheck(
-        lambda *a: conv_transpose._Deconvolution.apply(*a), (x, one.weight, one.bias), eps=1e-6
+        lambda *a: conv_transpose.ConvTranspose2dFast.apply(*a), (x, one.weight, one.bias), eps=1e-6
     )
 
 

@@ -27,12 +27,15 @@ def conv_transpose2d_fast(x: Float[Tensor, "B I H W"], layer: nn.Module) -> Floa
     """What `layer`, a ConvTranspose2d of kernel 4, stride 2 and padding 1, gives: twice the height and width."""
     if x.device.type != "cpu" or torch.is_autocast_enabled("cpu"):
         return layer(x)
-    return _Deconvolution.apply(x, layer.weight, layer.bias)
+    return ConvTranspose2dFast.apply(x, layer.weight, layer.bias)
 
 
-class _Deconvolution(torch.autograd.Function):
+class ConvTranspose2dFast(torch.autograd.Function):
+    """The forward and backward passes, each in its fastest form."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """The layer's output."""
         ctx.save_for_backward(x, weight)
         if weight.shape[1] <= MAX_GEMM_CHANNELS:
             return _by_shifts(x, weight).add_(bias[:, None, None])
@@ -40,6 +43,7 @@ class _Deconvolution(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Gradients of input, weight and bias, as far as they are wanted."""
         (g,) = gradients
         x, weight = ctx.saved_tensors
         want_x, want_weight, want_bias = ctx.needs_input_grad
