@@ -13,8 +13,7 @@ from torch import Tensor
 
 from vase.nn.likelihood import Images
 
-Colour = float | tuple[float, ...]
-"""One value for all channels, or one per channel."""
+Colour = float | tuple[float, ...]  # one value for all channels, or one per channel
 
 
 @runtime_checkable

@@ -32,12 +32,9 @@ class Imagined:
     """Images that were acted on, and how it came out."""
 
     images: Float[np.ndarray, "B C H W"]
-    parameters: Float[np.ndarray, "B P"]
-    """What was done, in [−1, 1]."""
-    targets: Float[np.ndarray, "B N"]
-    """z*: what was imagined."""
-    reached: Float[np.ndarray, "B N"]
-    """Mean of q(z|x) of the result."""
+    parameters: Float[np.ndarray, "B P"]  # what was done, in [−1, 1]
+    targets: Float[np.ndarray, "B N"]  # z*: what was imagined
+    reached: Float[np.ndarray, "B N"]  # mean of q(z|x) of the result
 
 
 @dataclass(frozen=True, eq=False)

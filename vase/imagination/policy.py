@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from vase.nn.likelihood import Images
 
 FILTERS = 16
-SMALLEST = 16
-"""Pixels that four halvings need."""
+SMALLEST = 16  # pixels that four halvings need
 
 
 class Policy(nn.Module):

@@ -17,17 +17,13 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.ensemble import RandomForestClassifier
 
-Factors = Mapping[str, np.ndarray]
-"""Name -> (B,) class labels (integers) or values in [0, 1] (floats)."""
-Information = Mapping[str, np.ndarray | Sequence[float]]
-"""Name of a factor -> what each of the N codes says about it, 0 to 1."""
+from vase.metrics.latents import Information
 
+Factors = Mapping[str, np.ndarray]  # name -> (B,) class labels (integers) or values in [0, 1] (floats)
 CODE_BINS = 20
 FACTOR_BINS = 10
-CONSTANT_TOL = 1e-6
-"""Standard deviation up to which a code, and range up to which a factor, is constant."""
-COLLAPSED = 0.05
-"""Standard deviation, in units of the prior's, below which the FactorVAE score ignores a code (of means)."""
+CONSTANT_TOL = 1e-6  # standard deviation up to which a code, and range up to which a factor, is constant
+COLLAPSED = 0.05  # standard deviation, in units of the prior's, below which the FactorVAE score ignores a code
 TREES = 20
 
 
@@ -62,7 +58,7 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
     """
     known = information(codes, factors)
     gap, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
-    result: dict[str, Any] = {
+    result = {
         "information": {name: values.tolist() for name, values in known.items()},
         "mig": gap.mean,
         "mig_per_factor": gap.factors,
@@ -144,25 +140,17 @@ def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> 
     train, test = _halves(len(codes), seed)
     gaps = {}
     for name, factor in known.items():
-        if factor.continuous:
-            scores, chance = [_squared_correlation(code, factor.values) for code in codes.T], 0.0
-        else:
-            chance = 1 / (factor.classes.max() + 1)
-            scores = [
-                _threshold_accuracy(code, factor.classes, train, test) if _varies(code) else chance for code in codes.T
-            ]
+        chance = 0.0 if factor.continuous else 1 / (factor.classes.max() + 1)
+        scores = [_read_alone(code, factor, train, test) if _varies(code) else chance for code in codes.T]
         gaps[name] = _gap(scores, of_no_code=chance)
     return PerFactor(gaps)
 
 
-def _squared_correlation(code: Float[np.ndarray, " B"], target: Float[np.ndarray, " B"]) -> float:
-    return float(np.corrcoef(code, target)[0, 1] ** 2) if _varies(code) else 0.0
-
-
-def _threshold_accuracy(
-    code: Float[np.ndarray, " B"], classes: Int[np.ndarray, " B"], train: np.ndarray, test: np.ndarray
-) -> float:
-    """Balanced accuracy on `test` of the nearest class mean of `train`."""
+def _read_alone(code: Float[np.ndarray, " B"], factor: _Factor, train: np.ndarray, test: np.ndarray) -> float:
+    """Squared correlation, or for classes the balanced accuracy on `test` of the nearest class mean of `train`."""
+    if factor.continuous:
+        return float(np.corrcoef(code, factor.values)[0, 1] ** 2)
+    classes = factor.classes
     seen = np.unique(classes[train])
     means = np.array([code[train][classes[train] == value].mean() for value in seen])
     right = seen[np.abs(code[test, None] - means).argmin(1)] == classes[test]
@@ -219,9 +207,8 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
     if total == 0:
         return 0.0
     weights = rows.sum(1)
-    return float(
-        sum(w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w)
-    )
+    parts = [w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w]
+    return float(sum(parts))
 
 
 def factor_vae_score(
@@ -236,11 +223,9 @@ def factor_vae_score(
     are passed over. None if fewer than two factors vary.
     """
     codes, known = _checked(codes, factors)
-    pools = []
-    for factor in known.values():
-        alike = [np.flatnonzero(factor.classes == value) for value in range(factor.classes.max() + 1)]
-        if enough := [examples for examples in alike if len(examples) >= group / 4]:
-            pools.append(enough)
+    alike = [[np.flatnonzero(f.classes == value) for value in range(f.classes.max() + 1)] for f in known.values()]
+    pools = [[examples for examples in pool if len(examples) >= group / 4] for pool in alike]
+    pools = [pool for pool in pools if pool]
     if len(pools) < 2:
         return None
     spread = codes.std(0)

@@ -18,19 +18,15 @@ from vase.learners.protocol import InfersEnvironments, Learner
 from vase.rows import KnownEnvironment
 
 Flags = Bool[np.ndarray, "K N"]
-States = Int[np.ndarray, "K N"]
-"""One row per environment, one column per latent."""
+States = Int[np.ndarray, "K N"]  # one row per environment, one column per latent
 
 
 class State(IntEnum):
     """What an environment does with a latent."""
 
-    UNUSED = 0
-    """Nothing: spare, or active without effect."""
-    MASKED = 1
-    """Masked, while another environment uses it (Eq. 1 and 5)."""
-    USED = 2
-    """Reconstructions depend on it (App. A.2)."""
+    UNUSED = 0  # nothing: spare, or active without effect
+    MASKED = 1  # masked, while another environment uses it (Eq. 1 and 5).
+    USED = 2  # reconstructions depend on it (App. A.2).
 
 
 def latent_states(used: Flags, mask: Flags) -> States:
@@ -70,8 +66,7 @@ def recruited_latents(used: Flags) -> list[list[int]]:
     return [np.flatnonzero(mine & ~used[:s].any(axis=0)).tolist() for s, mine in enumerate(used)]
 
 
-Information = Mapping[str, np.ndarray | Sequence[float]]
-"""Factor -> information that each code has on it."""
+Information = Mapping[str, np.ndarray | Sequence[float]]  # factor -> information that each code has on it
 
 
 def alignment(first: Information, second: Information) -> dict[str, dict[str, Any]]:

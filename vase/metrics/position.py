@@ -8,10 +8,8 @@ from vase.learners.protocol import Learner
 from vase.rows import AxisLatent, PositionLatents
 from vase.worlds.world import World, position_varies
 
-POSITION_IMAGES = 1_000
-"""Held-out images on which the position latents are looked for."""
-MIN_CORRELATION = 0.5
-"""Size of the correlation from which a latent is called the latent of x or of y."""
+POSITION_IMAGES = 1_000  # held-out images on which the position latents are looked for
+MIN_CORRELATION = 0.5  # size of the correlation from which a latent is called the latent of x or of y
 
 
 def moves(world: World) -> bool:

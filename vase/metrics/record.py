@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int64
 
+from vase.metrics.forgetting import Metric, probe_series
 from vase.rows import Row
 from vase.worlds.timeline import Span, Timeline
 
@@ -125,14 +126,10 @@ class Record:
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
         return steps, alpha if len(rows) else alpha.reshape(0, 0)
 
-    def scores(self, metric: str) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
+    def scores(self, metric: Metric) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
         """World -> (steps, scores) of one metric of the probes."""
-        series: dict[str, list[tuple[int, float]]] = {}
-        for row in self.of("probe"):
-            if row.get(metric) is not None:
-                series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
-        order = sorted(series, key=lambda world: self.worlds.index(world) if world in self.worlds else len(self.worlds))
-        return {
-            world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
-            for world in order
-        }
+        series = probe_series(self.rows, metric)
+        order = [world for world in self.worlds if world in series]
+        order += [world for world in series if world not in order]
+        columns = {world: tuple(zip(*series[world], strict=True)) for world in order}
+        return {world: (np.array(steps, np.int64), np.array(values)) for world, (steps, values) in columns.items()}

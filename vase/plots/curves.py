@@ -17,11 +17,9 @@ from vase.worlds.spec import title
 from vase.worlds.timeline import Span
 
 _TICKS = (0, 0.1, 0.3, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_ROOMY = 6
-"""Worlds whose legend has two lines each; more are set in one line and smaller."""
+_ROOMY = 6  # worlds whose legend has two lines each; more are set in one line and smaller
 _HIGHLIGHTED = len(LATENT_COLOURS)
-_LASTING = 0.02
-"""Share of the run that a latent must spend above λ to be named."""
+_LASTING = 0.02  # share of the run that a latent must spend above λ to be named
 
 
 def atypicality(record: Record) -> Figure:

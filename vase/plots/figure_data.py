@@ -18,28 +18,21 @@ from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traver
 from vase.plots.style import world_colour
 from vase.worlds.spec import title
 
-POINTS = 7
-"""Frames of each traversal."""
-SHOWN = 8
-"""Images of each world, and dreams of each environment."""
+POINTS = 7  # frames of each traversal
+SHOWN = 8  # images of each world, and dreams of each environment
 
 
 @dataclass(frozen=True, eq=False)
 class FigureData:
     """Images by a learner with N latents, for every world W and in every environment E."""
 
-    worlds: tuple[str, ...]
-    """In order of their first visit."""
-    environment: Int[np.ndarray, " W"]
-    """The environment that stood for each world."""
-    states: Int[np.ndarray, "E N"]
-    """`metrics.latents.State` of each latent in each environment."""
-    images: UInt8[np.ndarray, "W n C H X"]
-    """Held-out images; the first one of each world is the seed of its traversals."""
+    worlds: tuple[str, ...]  # in order of their first visit
+    environment: Int[np.ndarray, " W"]  # the environment that stood for each world
+    states: Int[np.ndarray, "E N"]  # `metrics.latents.State` of each latent in each environment
+    images: UInt8[np.ndarray, "W n C H X"]  # held-out images; the first one of each world is the seed of its traversals
     traversals: UInt8[np.ndarray, "W N P C H X"]
     """Each latent of the seed from -SPAN to SPAN, decoded in the world's environment."""
-    cross: UInt8[np.ndarray, "W E n C H X"]
-    """The images of each world encoded, and decoded as every environment."""
+    cross: UInt8[np.ndarray, "W E n C H X"]  # the images of each world encoded, and decoded as every environment
     dreams: UInt8[np.ndarray, "E n C H X"]
 
     def __post_init__(self) -> None:

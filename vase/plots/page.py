@@ -14,8 +14,7 @@ from vase.plots.pictures import DecodingLearner, Images, draw_traversals, order_
 from vase.plots.style import new_figure, styled, world_colour
 from vase.worlds.spec import title
 
-_SHOWN = 6
-"""Environments whose traversals fit on the page."""
+_SHOWN = 6  # environments whose traversals fit on the page
 
 
 def overview(learner: Learner, record: Record, images_by_environment: Images) -> Figure:

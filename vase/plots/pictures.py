@@ -16,16 +16,12 @@ from vase.metrics.latents import State, learner_states
 from vase.plots.latents import state_box, state_legend
 from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
 
-Images = Mapping[int, np.ndarray]
-"""Environment -> images of it, (n, C, H, W)."""
+Images = Mapping[int, np.ndarray]  # environment -> images of it, (n, C, H, W)
 
-_PER_LINE = 4
-"""Environments side by side, at most."""
-_COLUMN = 2.8
-"""Inches of one environment's strips."""
+_PER_LINE = 4  # environments side by side, at most
+_COLUMN = 2.8  # inches of one environment's strips
 _GAP = 1
-SPAN = 2.0
-"""Each latent is traversed from -SPAN to SPAN."""
+SPAN = 2.0  # each latent is traversed from -SPAN to SPAN
 
 
 class DecodingLearner(Learner, Decodes, Protocol):
@@ -37,16 +33,12 @@ class Traversal:
     """Traversals of some latents from one seed image, in one environment."""
 
     heading: str
-    colour: str
-    """Of the environment."""
+    colour: str  # of the environment
     latents: tuple[int, ...]
-    states: Int[np.ndarray, " L"]
-    """`State` of these latents in the environment."""
-    seed: np.ndarray
-    """(C, H, W)."""
+    states: Int[np.ndarray, " L"]  # `State` of these latents in the environment
+    seed: np.ndarray  # (C, H, W)
     reconstruction: np.ndarray
-    frames: np.ndarray
-    """(L, P, C, H, W): each latent from -span to span."""
+    frames: np.ndarray  # (L, P, C, H, W): each latent from -span to span
 
 
 def traversals(

@@ -16,8 +16,7 @@ from vase.plots.write import write_figures
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, make_plan
 
-IMAGES = 64
-"""Held-out images per environment that traversals and reconstructions are drawn from."""
+IMAGES = 64  # held-out images per environment that traversals and reconstructions are drawn from
 
 
 def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:

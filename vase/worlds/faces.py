@@ -24,8 +24,7 @@ from vase.worlds.resize import resize
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch, World
 
-CELEBA = (218, 178)
-"""Height and width of CelebA's aligned pictures."""
+CELEBA = (218, 178)  # height and width of CelebA's aligned pictures
 CELEBA_CROP = (57, 25, 128)
 """Top, left and side of the square about an aligned CelebA face: 128×128 about row 121, column 89, forehead to chin."""
 ORL_CENTRE, ORL_SIDE = (60.0, 46.0), 80.0

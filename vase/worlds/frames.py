@@ -25,8 +25,7 @@ from vase.worlds.rooms import WORLDS, render
 from vase.worlds.rooms.scenes import SIZE
 from vase.worlds.world import Batch
 
-LAB_HEIGHT, LAB_WIDTH = 84, 111
-"""Of a DeepMind Lab frame in the paper."""
+LAB_HEIGHT, LAB_WIDTH = 84, 111  # of a DeepMind Lab frame in the paper
 _CHUNK = 1024
 
 

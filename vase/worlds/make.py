@@ -25,14 +25,10 @@ _log = logging.getLogger("vase.worlds")
 class WorldOptions:
     """What a name leaves open: the size of the images and the source of the data."""
 
-    canvas: int = 32
-    """Side of the images in pixels. Paper: 64."""
-    sprite: int = 20
-    """Side of the sprites in pixels; a size in the name wins. Paper: 28."""
-    split: str = "train"
-    """"train" or "test" images."""
-    folder: StrPath | None = None
-    """A folder of yours with the dataset's idx files."""
+    canvas: int = 32  # side of the images in pixels. Paper: 64.
+    sprite: int = 20  # side of the sprites in pixels; a size in the name wins. Paper: 28.
+    split: str = "train"  # "train" or "test" images
+    folder: StrPath | None = None  # A folder of yours with the dataset's idx files
     faces: StrPath | None = None
     """A folder of face pictures for ``faces``; by default what ``VASE_FACES`` names, else the ORL faces."""
     frames: StrPath | None = None
@@ -40,8 +36,7 @@ class WorldOptions:
     fallback: bool = False
     """If the data cannot be obtained, use the embedded stand-in instead of raising; the world's ``name`` and ``source``
     then say which data it really shows. Digits as large as the canvas stand in for faces."""
-    report: Report | None = None
-    """Called with one line per failed route."""
+    report: Report | None = None  # called with one line per failed route
 
     def __post_init__(self) -> None:
         check_split(self.split)

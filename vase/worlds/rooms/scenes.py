@@ -14,32 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 SPLITS = ("train", "test")
-COLOURS = ("red", "blue", "yellow", "purple")
-"""Of balls; the factor `ball_colour` counts them from 0."""
-SIZE = 64
-"""Side of a frame in pixels."""
-FIELD = math.radians(75)
-"""Field of view, in both directions."""
-EYE = 1.5
-"""Height of the eye."""
-SIDES = (6.0, 12.0)
-"""Smallest and largest room."""
-PITCH = math.radians(10)
-"""Largest tilt of the view, up or down."""
-MARGIN = 1.0
-"""Between the eye and any wall."""
-NEAR = 2.0
-"""Least distance of the wall ahead: no pose stares at a wall."""
-BALL = 1.0
-"""Diameter of a ball."""
-REACH = 6.0
-"""Largest distance of a ball that is put into view on purpose."""
-IN_VIEW = 0.8
-"""Share of the scenes with such a ball."""
-PROPS = 3
-"""Large things along the walls."""
-_TRIES = 200
-"""Spots that are tried for a ball in view."""
+COLOURS = ("red", "blue", "yellow", "purple")  # of balls; the factor `ball_colour` counts them from 0
+SIZE = 64  # side of a frame in pixels
+FIELD = math.radians(75)  # field of view, in both directions
+EYE = 1.5  # height of the eye
+SIDES = (6.0, 12.0)  # smallest and largest room
+PITCH = math.radians(10)  # largest tilt of the view, up or down
+MARGIN = 1.0  # between the eye and any wall
+NEAR = 2.0  # least distance of the wall ahead: no pose stares at a wall
+BALL = 1.0  # diameter of a ball
+REACH = 6.0  # largest distance of a ball that is put into view on purpose
+IN_VIEW = 0.8  # share of the scenes with such a ball
+PROPS = 3  # large things along the walls
+_TRIES = 200  # spots that are tried for a ball in view
 
 
 @dataclass(frozen=True)
@@ -61,8 +48,7 @@ class Scene:
     z: float
     heading: float
     pitch: float
-    balls: tuple[Thing, ...]
-    """Nearest first."""
+    balls: tuple[Thing, ...]  # nearest first
     props: tuple[Thing, ...]
 
 

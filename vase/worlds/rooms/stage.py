@@ -16,10 +16,8 @@ from pyglet import gl
 
 from vase.worlds.rooms.scenes import BALL, COLOURS, EYE, FIELD, SIZE, Scene
 
-SHOWN = 2
-"""Pixels that a ball covers at least if it can be seen."""
-SUN = (0.8, 1.0, 0.45)
-"""Where light comes from: east, above, south. It tells opposite walls apart."""
+SHOWN = 2  # pixels that a ball covers at least if it can be seen
+SUN = (0.8, 1.0, 0.45)  # where light comes from: east, above, south. It tells opposite walls apart.
 
 
 @dataclass(frozen=True)
@@ -35,14 +33,11 @@ class Look:
     """What makes a world look different from the other one: textures, walls, props and light."""
 
     floor: Surface
-    ground: float
-    """How far the floor goes on behind the walls."""
-    walls: tuple[Surface, Surface]
-    """Of the eastern and western walls, and of the northern and southern ones."""
+    ground: float  # how far the floor goes on behind the walls
+    walls: tuple[Surface, Surface]  # of the eastern and western walls, and of the northern and southern ones
     wall_height: float
     ceiling: Surface | None
-    props: tuple[tuple[str, float], tuple[str, float]]
-    """Mesh and height of the two kinds."""
+    props: tuple[tuple[str, float], tuple[str, float]]  # mesh and height of the two kinds
     sky: tuple[float, float, float]
     light: tuple[float, float, float]
     ambient: tuple[float, float, float]
