@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from vase import checkpoint
+from vase.images import as_bytes
 from vase.imagination.actions import Action, act, check_action
 from vase.imagination.encoder import FrozenEncoder, movable_latents
 from vase.imagination.policy import Policy, agent_loss
@@ -75,10 +76,9 @@ class Explorer:
             raise ValueError(f"hidden={hidden!r}: must be a whole number of at least 1.")
         self.action = action
         self.seed = seed
+        self.steps = 0  # of the policy
         self._encoder = FrozenEncoder.of(model)
         self._generator = torch.Generator().manual_seed(seed)
-        self._hidden = hidden
-        self._steps = 0
         e, count = self._encoder, check_action(action)
         self.policy = Policy(e.image_shape, e.n_latents, count, hidden=hidden, generator=self._generator).to(e.device)
         self._optimiser = torch.optim.Adam(self.policy.parameters(), lr=learning_rate)
@@ -92,11 +92,6 @@ class Explorer:
     @latents.setter
     def latents(self, latents: Iterable[int]) -> None:
         self._latents = torch.from_numpy(self._checked(latents))
-
-    @property
-    def steps(self) -> int:
-        """Steps of the policy so far."""
-        return self._steps
 
     def focus(self, images: Any, *, threshold: float = 0.65, span: float = 0.5) -> Int[np.ndarray, "L"]:
         """Aim at the latents that the action can change on these images (`movable_latents`), at all if at none.
@@ -123,14 +118,13 @@ class Explorer:
             value = float(loss.detach())
             if not math.isfinite(value):
                 raise FloatingPointError(
-                    f"the agent's loss became {value} at step {self._steps + 1}: load the last saved explorer and "
+                    f"the agent's loss became {value} at step {self.steps + 1}: load the last saved explorer and "
                     "lower learning_rate, and check that the action returns finite images."
                 )
-            weights = list(self.policy.parameters())
-            for weight, gradient in zip(weights, torch.autograd.grad(loss, weights), strict=True):
-                weight.grad = gradient
+            self._optimiser.zero_grad()
+            loss.backward(inputs=list(self.policy.parameters()))
         self._optimiser.step()
-        self._steps += 1
+        self.steps += 1
         return value
 
     @torch.no_grad()
@@ -164,8 +158,6 @@ class Explorer:
         ways = [(z - imagined.targets)[:, chosen] for z in (before.cpu().numpy(), imagined.reached)]
         return Closeness(chosen, *(np.sqrt(np.square(way).mean(0)) for way in ways))
 
-    # ---------------------------------------------------------------- pieces
-
     def _seen(self, targets: Float[Tensor, "B N"]) -> Float[Tensor, "B N"]:
         """What the policy sees of z*."""
         mask = torch.zeros(self._encoder.n_latents)
@@ -180,8 +172,7 @@ class Explorer:
         size = (rows, self._encoder.n_latents)
         if targets is None and rng is None:
             return torch.randn(size, generator=self._generator)
-        if targets is None:
-            assert rng is not None
+        if targets is None and rng is not None:
             return torch.from_numpy(rng.standard_normal(size, np.float32))
         given = targets.detach().cpu() if isinstance(targets, Tensor) else targets
         z = torch.as_tensor(np.asarray(given, np.float32))
@@ -202,8 +193,6 @@ class Explorer:
             raise ValueError(f"latents {chosen.tolist()}: the learner has latents 0 to {count - 1}.")
         return np.unique(chosen).astype(np.int64)
 
-    # ---------------------------------------------------------------- saving
-
     def save(self, folder: str | Path) -> None:
         """Save policy, optimiser and random state atomically; the learner is saved by its own `save`."""
         checkpoint.write(folder, KIND, self.state_dict())
@@ -219,11 +208,11 @@ class Explorer:
     def state_dict(self) -> dict[str, Any]:
         """Everything but the learner."""
         return {
-            **self._place(),
+            **self._identity(),
             "learning_rate": self._optimiser.param_groups[0]["lr"],
-            "hidden": self._hidden,
+            "hidden": self.policy.hidden.out_features,
             "seed": self.seed,
-            "steps": self._steps,
+            "steps": self.steps,
             "latents": self._latents.tolist(),
             "policy": self.policy.state_dict(),
             "optimiser": optimiser_state(self._optimiser, self.policy),
@@ -232,7 +221,7 @@ class Explorer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a `state_dict()`, beside the same learner and with the same action."""
-        for name, value in self._place().items():
+        for name, value in self._identity().items():
             if state[name] != value:
                 raise checkpoint.CheckpointError(
                     f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}; give it the "
@@ -241,11 +230,11 @@ class Explorer:
         self.policy.load_state_dict(state["policy"])
         load_optimiser_state(self._optimiser, self.policy, state["optimiser"])
         self._generator.set_state(state["random"]["generator"])
-        self._steps = state["steps"]
+        self.steps = state["steps"]
         self.latents = state["latents"]
 
-    def _place(self) -> dict[str, Any]:
-        """What a saved explorer can only go on with."""
+    def _identity(self) -> dict[str, Any]:
+        """What a saved explorer must agree on to continue."""
         told = dataclasses.is_dataclass(self.action)
         return {
             "action": repr(self.action) if told else type(self.action).__name__,
@@ -277,7 +266,7 @@ def augmented(
     whole = images.dtype in (np.uint8, torch.uint8)
     chosen = np.sort(rng.choice(len(x), size=round(share * len(x)), replace=False))
     x = np.concatenate([x, explorer.imagine(x[chosen], rng=rng).images]) if len(chosen) else x
-    joined = np.round(x * 255).astype(np.uint8) if whole else x
+    joined = as_bytes(x) if whole else x
     if not isinstance(batch, Batch):
         return joined
     return Batch(joined, {name: _continued(np.asarray(values), chosen) for name, values in batch.factors.items()})
