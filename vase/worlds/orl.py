@@ -43,10 +43,9 @@ def parse_pgm(data: bytes, where: str) -> UInt8[np.ndarray, "H W"]:
     width, height, largest = (int(value) for value in match.groups())
     if largest != 255:
         raise Rejected(f"{where} counts grey levels up to {largest}: only 255 is read")
-    if len(data) - match.end() != width * height:
-        raise Rejected(
-            f"{where} is truncated or altered: header says {width * height} pixels, file has {len(data) - match.end()}"
-        )
+    pixels = len(data) - match.end()
+    if pixels != width * height:
+        raise Rejected(f"{where} is truncated or altered: header says {width * height} pixels, file has {pixels}")
     return np.frombuffer(data, np.uint8, offset=match.end()).reshape(height, width)
 
 
@@ -64,9 +63,8 @@ def undo_line_ends(data: bytes, where: str) -> bytes:
     if header is None or len(undone) - header.end() != int(header[1]) * int(header[2]) - 1:
         return undone
     in_header = undone[: header.end()].count(b"\n")
-    tries = [
-        b"\n".join(lines[:i]) + b"\r\n" + b"\n".join(lines[i:]) for i in range(in_header + 1, len(lines))
-    ]  # lines[in_header] begins with the first pixel
+    ends = range(in_header + 1, len(lines))  # lines[in_header] begins with the first pixel
+    tries = [b"\n".join(lines[:i]) + b"\r\n" + b"\n".join(lines[i:]) for i in ends]
     return min(tries, key=lambda tried: _roughness(parse_pgm(tried, where)), default=undone)
 
 

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import UInt8
@@ -25,11 +25,10 @@ from vase.worlds.download import DataUnavailable, Report, cache_folder
 from vase.worlds.rooms.scenes import SIZE, Scene, factors, make_scene
 
 COUNTS = {"train": 12_000, "test": 2_000}  # frames of each world
-VERSION = 1  # of what the worlds look like; frames of another version are not taken from the cache
+VERSION = 1  # of the look of the worlds; frames of another version are not taken from the cache
 PART = 500  # frames between two saves
 FIRST = 20  # frames that the estimate of the time is made from
-LIBRARIES = "libegl1 libgl1 libglu1-mesa libgl1-mesa-dri libfontconfig1 libfreetype6"
-"""Debian's packages for OpenGL without a screen."""
+LIBRARIES = "libegl1 libgl1 libglu1-mesa libgl1-mesa-dri libfontconfig1 libfreetype6"  # Debian's, for OpenGL
 _log = logging.getLogger("vase.worlds")
 
 
@@ -62,10 +61,8 @@ def is_rendered(world: str, split: str, count: int | None = None, seed: int = 0)
 def rendered(world: str, split: str, count: int | None = None, seed: int = 0, report: Report | None = None) -> Frames:
     """Frames of a world from the cache, rendered first if they are missing; the array is mapped, not read.
 
-    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share.
-
-    Raises:
-        DataUnavailable: a package or library is missing, or the cache folder cannot be written.
+    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share. `DataUnavailable` if a
+    package or library is missing, or if the cache folder cannot be written.
     """
     path = where(world, split, count, seed)
     if not is_rendered(world, split, count, seed):
@@ -108,35 +105,31 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
     try:
         for part, start in zip(parts, range(0, count, PART), strict=True):
             stop = min(start + PART, count)
-            found = _kept(part)
-            if found:
+            if found := _kept(part):
                 images[start:stop] = found.pop("images")
                 progress.skip(stop)
             else:
                 stage = stage or open_stage(world, make_scene(seed, split, start))
                 found = _draw(stage, seed, split, images, range(start, stop), progress)
-                checkpoint.write_bytes_atomic(part, _bytes(images=images[start:stop], **found))
+                checkpoint.write_arrays_atomic(part, {"images": images[start:stop], **found})
             for name, values in found.items():
                 rows.setdefault(name, []).append(values)
         with checkpoint.replacing(path) as file:
             np.save(file, images)
-        checkpoint.write_bytes_atomic(
-            path.with_suffix(".npz"), _bytes(**{name: np.concatenate(rows[name]) for name in rows})
-        )
+        joined = {name: np.concatenate(values) for name, values in rows.items()}
+        checkpoint.write_arrays_atomic(path.with_suffix(".npz"), joined)
         for part in parts:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise DataUnavailable(
-            f"{path.parent} cannot be written ({error.strerror or error}); let VASE_DATA name another folder."
-        ) from error
+        reason = f"{path.parent} cannot be written ({error.strerror or error})"
+        raise DataUnavailable(f"{reason}; let VASE_DATA name another folder.") from error
 
 
 def _kept(part: Path) -> dict[str, np.ndarray]:
     """What was rendered before; nothing if the file is not there, or another process has just finished with it."""
     try:
-        with np.load(io.BytesIO(part.read_bytes())) as kept:
-            return dict(kept)
-    except (FileNotFoundError, zipfile.BadZipFile):
+        return checkpoint.read_arrays(part)
+    except (FileNotFoundError, ValueError):
         return {}
 
 
@@ -177,9 +170,3 @@ class _Progress:
             left = (self.count - done) / pace
             rest = f"{pace:.0f} frames/s, about {left:.0f} s left" if done < self.count else f"{pace:.0f} frames/s"
             self.report(f"{self.title}: rendered {done:,} of {self.count:,} frames, {rest}")
-
-
-def _bytes(**arrays: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()

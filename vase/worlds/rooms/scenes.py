@@ -70,11 +70,8 @@ def make_scene(seed: int, split: str, index: int) -> Scene:
 
 def distance_to_wall(side: float, x: float, z: float, heading: float) -> float:
     """How far the walls are in a direction."""
-    steps = []
-    for place, slope in ((x, math.cos(heading)), (z, -math.sin(heading))):
-        if slope:
-            steps.append(((side if slope > 0 else 0.0) - place) / slope)
-    return min(steps)
+    slopes = ((x, math.cos(heading)), (z, -math.sin(heading)))
+    return min(((side if slope > 0 else 0.0) - place) / slope for place, slope in slopes if slope)
 
 
 def bearing(scene: Scene, ball: Thing) -> float:
