@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vase.worlds import World, make_world
-from vase.worlds.spec import NAMES, world_names
 from vase.worlds.datasets import Labelled
+from vase.worlds.spec import NAMES, world_names
 from vase.worlds.sprites import SpriteWorld
 from vase.worlds.world import SoftWorld
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import torch
@@ -28,8 +27,7 @@ from vase.worlds.world import Batch
 KIND = "vase explorer"
 
 
-@dataclass(frozen=True, eq=False)
-class Imagined:
+class Imagined(NamedTuple):
     """Images that were acted on, and how it came out."""
 
     images: Float[np.ndarray, "B C H W"]
@@ -38,8 +36,7 @@ class Imagined:
     reached: Float[np.ndarray, "B N"]  # mean of q(z|x) of the result
 
 
-@dataclass(frozen=True, eq=False)
-class Closeness:
+class Closeness(NamedTuple):
     """Root mean squared distance from z* per latent: of images as they were, and after the action."""
 
     latents: Int[np.ndarray, "L"]
@@ -50,14 +47,9 @@ class Closeness:
 class Explorer:
     """Learns, from the images that a learner meets, how to bring them to an imagined z* (the paper's agent).
 
-    Args:
-      model: the learner, which is only ever looked at; or an `FrozenEncoder`.
-      action: what can be done to an image.
-      latents: on which of them z* is to be reached; all, as in the paper, unless told. `focus` finds them. The policy
-        sees z* on these latents and 0 on the others.
-      learning_rate: of the policy's Adam.
-      seed: of the policy's weights and of every z* that nobody gives.
-      hidden: units of the policy's hidden layer.
+    The learner (or `FrozenEncoder`) is only ever looked at. z* is to be reached on `latents`: all, as in the paper,
+    unless told; `focus` finds them, and the policy sees 0 on the others. `learning_rate` is that of the policy's Adam,
+    `hidden` the width of its hidden layer, and `seed` gives its weights and every z* that nobody gives.
     """
 
     def __init__(
@@ -110,17 +102,13 @@ class Explorer:
             parameters = self.policy(x, self._seen(targets))
             moved = act(self.action, x, parameters)
             if not moved.requires_grad:
-                raise ValueError(
-                    f"{type(self.action).__name__}.apply stops the gradient: use torch operations on `parameters`, "
-                    "without detach, rounding to whole numbers or NumPy."
-                )
+                remedy = "use torch operations on `parameters`, without detach, rounding to whole numbers or NumPy"
+                raise ValueError(f"{type(self.action).__name__}.apply stops the gradient: {remedy}.")
             loss = agent_loss(targets, *self._encoder.posterior(moved), self._latents.to(x.device))
             value = float(loss.detach())
             if not math.isfinite(value):
-                raise FloatingPointError(
-                    f"the agent's loss became {value} at step {self.steps + 1}: load the last saved explorer and "
-                    "lower learning_rate, and check that the action returns finite images."
-                )
+                remedy = "load the last saved explorer, lower learning_rate, and check that actions give finite images"
+                raise FloatingPointError(f"the agent's loss became {value} at step {self.steps + 1}: {remedy}.")
             self._optimiser.zero_grad()
             loss.backward(inputs=list(self.policy.parameters()))
         self._optimiser.step()
@@ -176,10 +164,8 @@ class Explorer:
             return torch.from_numpy(rng.standard_normal(size, np.float32))
         given = targets.detach().cpu() if isinstance(targets, Tensor) else targets
         z = torch.as_tensor(np.asarray(given, np.float32))
-        if tuple(z.shape) not in (size, size[1:]):
-            raise ValueError(
-                f"targets of shape {tuple(z.shape)}: must be {size[1:]}, one for all, or {size}, one each."
-            )
+        if (shape := tuple(z.shape)) not in (size, size[1:]):
+            raise ValueError(f"targets of shape {shape}: must be {size[1:]}, one for all, or {size}, one each.")
         if not bool(torch.isfinite(z).all()):
             raise ValueError("targets contain NaN or infinity: give finite numbers, e.g. draws from N(0, 1).")
         return z.expand(size)
@@ -223,10 +209,9 @@ class Explorer:
         """Continue exactly from a `state_dict()`, beside the same learner and with the same action."""
         for name, value in self._identity().items():
             if state[name] != value:
-                raise checkpoint.CheckpointError(
-                    f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}; give it the "
-                    "learner and the action that it was saved with."
-                )
+                found = f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}"
+                remedy = "give it the learner and the action that it was saved with"
+                raise checkpoint.CheckpointError(f"{found}; {remedy}.")
         self.policy.load_state_dict(state["policy"])
         load_optimiser_state(self._optimiser, self.policy, state["optimiser"])
         self._generator.set_state(state["random"]["generator"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -39,8 +39,7 @@ class PerFactor:
         return float(np.mean(list(self.factors.values()))) if self.factors else None
 
 
-@dataclass(frozen=True)
-class DCI:
+class DCI(NamedTuple):
     """Disentanglement, completeness and informativeness.
 
     Disentanglement needs two factors, completeness two codes, informativeness one factor; else they are None.
@@ -192,10 +191,8 @@ def dci_of(importance: Float[np.ndarray, "N K"]) -> tuple[float | None, float | 
     """
     matrix = np.asarray(importance, np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise ValueError(
-            f"importance of shape {matrix.shape}: pass one row per code and one column per factor, "
-            "finite and not negative (np.abs of weights)."
-        )
+        rule = "pass one row per code and one column per factor, finite and not negative (np.abs of weights)"
+        raise ValueError(f"importance of shape {matrix.shape}: {rule}.")
     return _concentration(matrix), _concentration(matrix.T)
 
 
@@ -243,8 +240,7 @@ def factor_vae_score(
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
 
 
-@dataclass(frozen=True)
-class _Factor:
+class _Factor(NamedTuple):
     """A factor that varies: its values, and the class or bin of each example, counted from 0."""
 
     values: np.ndarray
@@ -274,10 +270,8 @@ def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
     if continuous:
         values = values.astype(np.float64)
         if not (values.min() >= -CONSTANT_TOL and values.max() <= 1 + CONSTANT_TOL):
-            raise ValueError(
-                f"factor {name!r} has values from {values.min():g} to {values.max():g}: "
-                "scale a continuous factor to [0, 1], or pass class labels as integers."
-            )
+            problem = f"factor {name!r} has values from {values.min():g} to {values.max():g}"
+            raise ValueError(f"{problem}: scale a continuous factor to [0, 1], or pass class labels as integers.")
         if np.ptp(values) <= CONSTANT_TOL:
             return None
         # An edge belongs to the bin above it, however its value was rounded.

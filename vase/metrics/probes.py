@@ -22,7 +22,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -150,8 +150,7 @@ class ProbeSettings:
         return cls(mode=mode, **{**appendix, **values})
 
 
-@dataclass(frozen=True)
-class _Codes:
+class _Codes(NamedTuple):
     """Encoded images with the targets of the probes."""
 
     mean: Float[Tensor, "B N"]
@@ -162,13 +161,9 @@ class _Codes:
 class ProbeSuite:
     """One probe per kind and world, trained during training without updating the learner.
 
-    Args:
-      worlds: name -> (world to learn from, held-out world to be scored on).
-      settings: `ProbeSettings.of("periodic")` by default.
-      seed: of the probes, their images and their noise. Training images depend on (seed, world, step) only.
-
-    A world gets an identity probe if its batches have the factor "label", and a position probe if "x" or "y" varies.
-    Pixels = root of the mean squared error times the travel (canvas minus sprite), for worlds that have a sprite size.
+    `worlds` maps a name to the world to learn from and the held-out world to be scored on; training images depend on
+    (seed, world, step) only. A world gets an identity probe if its batches have the factor "label", and a position
+    probe if "x" or "y" varies. Pixels are the root mean squared error times the travel, if there is a sprite size.
     """
 
     def __init__(
@@ -280,10 +275,8 @@ class ProbeSuite:
         """Continue exactly from a `state_dict()` of a suite with the same worlds, settings and seed."""
         for key, value in self._description().items():
             if state.get(key) != value:
-                raise ValueError(
-                    f"saved probes have {key} = {state.get(key)!r}, this suite has {value!r}; "
-                    "build the suite with the saved values, or start the probes anew"
-                )
+                found = f"saved probes have {key} = {state.get(key)!r}, this suite has {value!r}"
+                raise ValueError(f"{found}; build the suite with the saved values, or start the probes anew")
         probes: dict[tuple[str, Kind], Probe] = {}
         for name in self.worlds:
             for which in self._kinds(name):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure, SubFigure
 
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
-from vase.metrics.latents import learner_states
-from vase.metrics.position import axis_names
+from vase.metrics.latents import axis_names, learner_states
 from vase.metrics.record import Record
 from vase.plots.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.plots.latents import draw_latent_use, state_legend

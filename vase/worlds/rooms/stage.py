@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
@@ -20,16 +19,14 @@ SHOWN = 2  # pixels that a ball covers at least if it can be seen
 SUN = (0.8, 1.0, 0.45)  # where light comes from: east, above, south. It tells opposite walls apart.
 
 
-@dataclass(frozen=True)
-class Surface:
+class Surface(NamedTuple):
     """A texture of MiniWorld, and how much of its red, green and blue is left."""
 
     texture: str
     tint: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What makes a world look different from the other one: textures, walls, props and light."""
 
     floor: Surface
