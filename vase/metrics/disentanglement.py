@@ -40,13 +40,10 @@ class PerFactor:
 
 
 class DCI(NamedTuple):
-    """Disentanglement, completeness and informativeness.
+    """Disentanglement, completeness and informativeness."""
 
-    Disentanglement needs two factors, completeness two codes, informativeness one factor; else they are None.
-    """
-
-    disentanglement: float | None
-    completeness: float | None
+    disentanglement: float | None  # needs two factors
+    completeness: float | None  # needs two codes
     informativeness: PerFactor
 
 

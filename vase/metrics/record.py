@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -28,14 +30,11 @@ class Period:
 
 @dataclass(frozen=True)
 class Record:
-    """Rows of a run beside the stream it saw.
+    """Rows of a run beside the stream it saw."""
 
-    `stages` gives (world, steps) in the order of the stream, which the learner never knew; `threshold` is λ.
-    """
-
-    stages: tuple[tuple[str, int], ...]
+    stages: tuple[tuple[str, int], ...]  # (world, steps) in the order of the stream, which the learner never knew
     rows: tuple[Row, ...]
-    threshold: float = 0.6
+    threshold: float = 0.6  # λ
 
     def of(self, kind: str) -> list[Row]:
         """Rows of one kind, in order."""
@@ -95,12 +94,10 @@ class Record:
     @cached_property
     def together(self) -> dict[tuple[int, str], int]:
         """(environment, world) -> steps for which the one stood for the other, if any."""
-        shared: dict[tuple[int, str], int] = {}
-        for period in self.environments:
-            for visit in self.visits:
-                if period.overlap(visit) > 0:
-                    pair = period.environment, visit.name
-                    shared[pair] = shared.get(pair, 0) + period.overlap(visit)
+        shared: Counter[tuple[int, str]] = Counter()
+        for period, visit in product(self.environments, self.visits):
+            if (steps := period.overlap(visit)) > 0:
+                shared[period.environment, visit.name] += steps
         return shared
 
     @cached_property

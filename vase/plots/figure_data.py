@@ -30,8 +30,7 @@ class FigureData:
     environment: Int[np.ndarray, " W"]  # the environment that stood for each world
     states: Int[np.ndarray, "E N"]  # `metrics.latents.State` of each latent in each environment
     images: UInt8[np.ndarray, "W n C H X"]  # held-out images; the first one of each world is the seed of its traversals
-    traversals: UInt8[np.ndarray, "W N P C H X"]
-    """Each latent of the seed from -SPAN to SPAN, decoded in the world's environment."""
+    traversals: UInt8[np.ndarray, "W N P C H X"]  # each latent of the seed from -SPAN to SPAN, in its environment
     cross: UInt8[np.ndarray, "W E n C H X"]  # the images of each world encoded, and decoded as every environment
     dreams: UInt8[np.ndarray, "E n C H X"]
 
@@ -109,10 +108,7 @@ class FigureData:
 def make_figure_data(
     learner: DecodingLearner, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]
 ) -> FigureData:
-    """Ask a learner for all its images; the worlds are those with images, (n, C, H, W) and equally many of each.
-
-    A learner that does not dream has no dreams of each environment.
-    """
+    """Ask a learner for all its images, of the worlds with images (n, C, H, W); without dreams if it has none."""
     worlds, states = tuple(images_by_world), learner_states(learner)
     latents, environments = range(states.shape[1]), range(len(states))
     shown = min(len(images) for images in images_by_world.values())

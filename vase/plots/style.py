@@ -25,22 +25,14 @@ LATENT_COLOURS = ("#332288", "#CC6677", "#117733", "#AA4499", "#88CCEE", "#88225
 INK, GREY, PALE, EMPTY = "#222222", "#8C8C8C", "#DDDDDD", "#F4F4F4"
 
 _RC: dict[Any, Any] = {
-    "font.size": 9,
+    **dict.fromkeys(("font.size", "axes.labelsize"), 9),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 8),
+    **dict.fromkeys(("axes.labelcolor", "xtick.color", "ytick.color", "text.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
-    "axes.labelsize": 9,
     "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "text.color": INK,
     "hatch.linewidth": 0.6,
     "image.interpolation": "nearest",
 }

@@ -48,13 +48,10 @@ class ArrayWorld:
 
 
 def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayWorld:
-    """Make a world of your images.
+    """Make a world of your images, with one whole number per image as its label if you have them.
 
-    Args:
-        images: (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
-            0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
-        labels: one whole number per image, optional.
-        name: the world's name; within one schedule it must be its own.
+    Images are (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
+    0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
     """
     pixels = _channels_first(as_pixels(_numpy(images)))
     if labels is None:
@@ -129,10 +126,7 @@ def _class_of(file: Path, base: Path) -> str:
 
 
 def read_picture(file: Path, mode: str | None = None, size: int | None = None) -> Image.Image:
-    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; name it if it cannot be read.
-
-    With ``size`` it is resized to a square of so many pixels.
-    """
+    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; as a square of ``size`` if given."""
     try:
         with Image.open(file) as opened:
             grey = opened.mode in {"1", "L", "LA"}

@@ -32,11 +32,8 @@ class Schedule(Iterator[Batch]):
     """Stages in order, in which worlds may return; iterates over batches.
 
     Batch t is drawn with ``np.random.default_rng([seed, t])`` and depends on nothing else, so the whole state is the
-    number of batches handed out, ``step``: saved and restored, a schedule continues exactly.
-
-    A world is identified by its name, in a schedule as in the rows of a run: ``timeline`` has the names and all stage
-    arithmetic. So ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is, and two
-    different worlds of one name are refused.
+    number of batches handed out, ``step``. A world is identified by its name, in a schedule as in the rows of a run: so
+    ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is.
     """
 
     def __init__(self, stages: Sequence[Stage], batch_size: int = 64, seed: int = 0) -> None:

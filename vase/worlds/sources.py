@@ -40,7 +40,6 @@ def load(
     """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
 
     ``faces`` are the ORL faces, 112×92, labelled by person 0..39; persons 36..39 are the test split and nowhere else.
-
     ``folder`` is one of yours with idx files (plain or .gz), tried before anything else. ``report`` is called with one
     line per failed route; by default the line goes to the log ``vase.worlds``. If no route leads to verified files,
     ``DataUnavailable`` is raised, or with ``fallback`` the embedded stand-in (see ``EMBEDDED``) returned and reported.
@@ -66,10 +65,7 @@ def load(
 
 
 def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -> None:
-    """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had.
-
-    The worlds ``outdoors`` and ``indoors`` are rendered.
-    """
+    """Bring datasets into the cache folder, verified or rendered; raise ``DataUnavailable`` if one cannot be had."""
     names, known, failures = tuple(names), (*NAMES, *WORLDS), []
     for name in names:
         if name not in known:

@@ -99,7 +99,7 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
     """Render part by part, skip the parts that are there, and leave one array with its factors."""
     stage: Drawer | None = None
     images = np.empty((count, SIZE, SIZE, 3), np.uint8)
-    rows: dict[str, list[np.ndarray]] = {}
+    kept: list[dict[str, np.ndarray]] = []
     progress = _Progress(f"{world} {split}", count, report)
     parts = [path.with_suffix(f".part{start}") for start in range(0, count, PART)]
     try:
@@ -112,11 +112,10 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
                 stage = stage or open_stage(world, make_scene(seed, split, start))
                 found = _draw(stage, seed, split, images, range(start, stop), progress)
                 checkpoint.write_arrays_atomic(part, {"images": images[start:stop], **found})
-            for name, values in found.items():
-                rows.setdefault(name, []).append(values)
+            kept.append(found)
         with checkpoint.replacing(path) as file:
             np.save(file, images)
-        joined = {name: np.concatenate(values) for name, values in rows.items()}
+        joined = {name: np.concatenate([found[name] for found in kept]) for name in kept[0]}
         checkpoint.write_arrays_atomic(path.with_suffix(".npz"), joined)
         for part in parts:
             part.unlink(missing_ok=True)
@@ -137,14 +136,13 @@ def _draw(
     stage: Drawer, seed: int, split: str, images: np.ndarray, indices: range, progress: _Progress
 ) -> dict[str, np.ndarray]:
     """Draw some frames into `images` and return their factors."""
-    found: dict[str, list[float | int]] = {}
+    rows = []
     for index in indices:
         scene = make_scene(seed, split, index)
         images[index], visible = stage.draw(scene)
-        for name, value in factors(scene, visible).items():
-            found.setdefault(name, []).append(value)
+        rows.append(factors(scene, visible))
         progress.drawn(index + 1)
-    return {name: np.array(values) for name, values in found.items()}
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 class _Progress:
