@@ -19,8 +19,8 @@ from vase.plots.curves import atypicality, probe_curves
 from vase.plots.latents import latent_use
 from vase.plots.page import overview
 from vase.plots.pictures import order_latents, reconstructions, traversals, traverse
+from vase.plots.run import write_figures
 from vase.plots.style import rgb, strip
-from vase.plots.write import write_figures
 from vase.worlds import Schedule
 
 NAMES = {"overview", "atypicality", "probes", "latents", "traversals", "reconstructions"}

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from vase.worlds import World, make_world
+from vase.worlds.datasets import Labelled
 from vase.worlds.spec import NAMES, world_names
-from vase.worlds.sprites import Bank, SpriteWorld
+from vase.worlds.sprites import SpriteWorld
 from vase.worlds.world import SoftWorld
 
-FULL = Bank(np.full((3, 6, 6), 200, np.uint8), np.array([7, 8, 9]), "full squares")
+FULL = Labelled(np.full((3, 6, 6), 200, np.uint8), np.array([7, 8, 9]), "full squares")
 
 
 def rng(seed=0):
@@ -57,7 +58,7 @@ def test_inverse_is_the_negative_of_the_whole_canvas():
 
 
 def test_soft_keeps_four_fifths_of_the_contrast_about_mid_grey():
-    shades = Bank(np.array([[[0, 100], [128, 255]]], np.uint8), np.array([3]), "shades")
+    shades = Labelled(np.array([[[0, 100], [128, 255]]], np.uint8), np.array([3]), "shades")
     inner = SpriteWorld("shades", 2, shades)
     soft = SoftWorld("soft-shades", inner)
     # 0.8·v + 25.5: 25.5, 105.5, 127.9, 229.5

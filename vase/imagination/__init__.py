@@ -21,24 +21,8 @@ An action is any object with `n_parameters` and a differentiable `apply`:
 >>> explorer = Explorer(model, Brightness(), seed=0)
 """
 
+# ruff: noqa: F401
 from vase.imagination.actions import Action, Rotation, Scaling, Translation, warp
 from vase.imagination.encoder import FrozenEncoder, latent_mobility, movable_latents
 from vase.imagination.explorer import Closeness, Explorer, Imagined, augmented
 from vase.imagination.policy import Policy, agent_loss
-
-__all__ = [
-    "Action",
-    "Closeness",
-    "Explorer",
-    "FrozenEncoder",
-    "Imagined",
-    "Policy",
-    "Rotation",
-    "Scaling",
-    "Translation",
-    "agent_loss",
-    "augmented",
-    "latent_mobility",
-    "movable_latents",
-    "warp",
-]

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from vase.nn.likelihood import Images
 
-Colour = float | tuple[float, ...]
-"""One value for all channels, or one per channel."""
+Colour = float | tuple[float, ...]  # one value for all channels, or one per channel
 
 
 @runtime_checkable
@@ -106,10 +105,8 @@ def warp(images: Images, matrices: Float[Tensor, "B 2 3"], background: Colour = 
     """
     colour = torch.as_tensor(background, dtype=images.dtype, device=images.device).reshape(-1, 1, 1)
     if len(colour) not in (1, images.shape[1]):
-        raise ValueError(
-            f"background of {len(colour)} values for images of {images.shape[1]} channels: give one value per channel, "
-            "or one for all."
-        )
+        found = f"background of {len(colour)} values for images of {images.shape[1]} channels"
+        raise ValueError(f"{found}: give one value per channel, or one for all.")
     grid = F.affine_grid(matrices, list(images.shape), align_corners=False)
     moved = F.grid_sample(images - colour, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     return moved + colour
@@ -120,10 +117,8 @@ def act(action: Action, images: Images, parameters: Float[Tensor, "B P"]) -> Ima
     moved = action.apply(images, parameters)
     if not isinstance(moved, Tensor) or moved.shape != images.shape or moved.dtype != images.dtype:
         got = f"{tuple(moved.shape)}, {moved.dtype}" if isinstance(moved, Tensor) else type(moved).__name__
-        raise ValueError(
-            f"{type(action).__name__}.apply returned {got} for images of {tuple(images.shape)}, {images.dtype}: "
-            "it must return a tensor of the same shape and dtype."
-        )
+        found = f"{type(action).__name__}.apply returned {got} for images of {tuple(images.shape)}, {images.dtype}"
+        raise ValueError(f"{found}: it must return a tensor of the same shape and dtype.")
     return moved
 
 
@@ -132,9 +127,8 @@ def check_action(action: Any) -> int:
     if isinstance(action, type) or not isinstance(action, Action) or not callable(action.apply):
         name = action.__name__ if isinstance(action, type) else type(action).__name__
         hint = f"; pass an instance, {name}()" if isinstance(action, type) else ""
-        raise TypeError(
-            f"{name} is not an action: it needs `n_parameters` and `apply(images, parameters) -> images`{hint}."
-        )
+        rule = "it needs `n_parameters` and `apply(images, parameters) -> images`"
+        raise TypeError(f"{name} is not an action: {rule}{hint}.")
     count = action.n_parameters
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"{type(action).__name__}.n_parameters is {count!r}: must be a whole number of at least 1.")
@@ -149,7 +143,6 @@ def _positive(action: str, name: str, value: float, meaning: str) -> None:
 def _check_colour(action: str, colour: Colour) -> None:
     values = colour if isinstance(colour, tuple) else (colour,)
     if not values or not all(0 <= value <= 1 for value in values):
-        raise ValueError(
-            f"{action}(background={colour!r}): must lie in [0, 1], one value or one per channel; "
-            "black is 0, and white, as in an inverse world, is 1."
-        )
+        rule = "must lie in [0, 1], one value or one per channel"
+        scale = "black is 0, and white, as in an inverse world, is 1"
+        raise ValueError(f"{action}(background={colour!r}): {rule}; {scale}.")

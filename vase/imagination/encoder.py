@@ -26,8 +26,7 @@ class FrozenEncoder:
     image_shape: tuple[int, int, int]
     n_latents: int
     device: torch.device
-    posterior: Callable[[Images], tuple[Tensor, Tensor]]
-    """Images → mean and log-variance (B, N), differentiable in the images."""
+    posterior: Callable[[Images], tuple[Tensor, Tensor]]  # mean and log-variance (B, N), differentiable in the images
 
     @classmethod
     def of(cls, model: VASE | FrozenEncoder) -> FrozenEncoder:

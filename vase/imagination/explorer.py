@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from vase import checkpoint
+from vase.images import as_bytes
 from vase.imagination.actions import Action, act, check_action
 from vase.imagination.encoder import FrozenEncoder, movable_latents
 from vase.imagination.policy import Policy, agent_loss
@@ -27,21 +27,16 @@ from vase.worlds.world import Batch
 KIND = "vase explorer"
 
 
-@dataclass(frozen=True, eq=False)
-class Imagined:
+class Imagined(NamedTuple):
     """Images that were acted on, and how it came out."""
 
     images: Float[np.ndarray, "B C H W"]
-    parameters: Float[np.ndarray, "B P"]
-    """What was done, in [−1, 1]."""
-    targets: Float[np.ndarray, "B N"]
-    """z*: what was imagined."""
-    reached: Float[np.ndarray, "B N"]
-    """Mean of q(z|x) of the result."""
+    parameters: Float[np.ndarray, "B P"]  # what was done, in [−1, 1]
+    targets: Float[np.ndarray, "B N"]  # z*: what was imagined
+    reached: Float[np.ndarray, "B N"]  # mean of q(z|x) of the result
 
 
-@dataclass(frozen=True, eq=False)
-class Closeness:
+class Closeness(NamedTuple):
     """Root mean squared distance from z* per latent: of images as they were, and after the action."""
 
     latents: Int[np.ndarray, "L"]
@@ -52,14 +47,9 @@ class Closeness:
 class Explorer:
     """Learns, from the images that a learner meets, how to bring them to an imagined z* (the paper's agent).
 
-    Args:
-      model: the learner, which is only ever looked at; or an `FrozenEncoder`.
-      action: what can be done to an image.
-      latents: on which of them z* is to be reached; all, as in the paper, unless told. `focus` finds them. The policy
-        sees z* on these latents and 0 on the others.
-      learning_rate: of the policy's Adam.
-      seed: of the policy's weights and of every z* that nobody gives.
-      hidden: units of the policy's hidden layer.
+    The learner (or `FrozenEncoder`) is only ever looked at. z* is to be reached on `latents`: all, as in the paper,
+    unless told; `focus` finds them, and the policy sees 0 on the others. `learning_rate` is that of the policy's Adam,
+    `hidden` the width of its hidden layer, and `seed` gives its weights and every z* that nobody gives.
     """
 
     def __init__(
@@ -78,10 +68,9 @@ class Explorer:
             raise ValueError(f"hidden={hidden!r}: must be a whole number of at least 1.")
         self.action = action
         self.seed = seed
+        self.steps = 0  # of the policy
         self._encoder = FrozenEncoder.of(model)
         self._generator = torch.Generator().manual_seed(seed)
-        self._hidden = hidden
-        self._steps = 0
         e, count = self._encoder, check_action(action)
         self.policy = Policy(e.image_shape, e.n_latents, count, hidden=hidden, generator=self._generator).to(e.device)
         self._optimiser = torch.optim.Adam(self.policy.parameters(), lr=learning_rate)
@@ -95,11 +84,6 @@ class Explorer:
     @latents.setter
     def latents(self, latents: Iterable[int]) -> None:
         self._latents = torch.from_numpy(self._checked(latents))
-
-    @property
-    def steps(self) -> int:
-        """Steps of the policy so far."""
-        return self._steps
 
     def focus(self, images: Any, *, threshold: float = 0.65, span: float = 0.5) -> Int[np.ndarray, "L"]:
         """Aim at the latents that the action can change on these images (`movable_latents`), at all if at none.
@@ -118,22 +102,17 @@ class Explorer:
             parameters = self.policy(x, self._seen(targets))
             moved = act(self.action, x, parameters)
             if not moved.requires_grad:
-                raise ValueError(
-                    f"{type(self.action).__name__}.apply stops the gradient: use torch operations on `parameters`, "
-                    "without detach, rounding to whole numbers or NumPy."
-                )
+                remedy = "use torch operations on `parameters`, without detach, rounding to whole numbers or NumPy"
+                raise ValueError(f"{type(self.action).__name__}.apply stops the gradient: {remedy}.")
             loss = agent_loss(targets, *self._encoder.posterior(moved), self._latents.to(x.device))
             value = float(loss.detach())
             if not math.isfinite(value):
-                raise FloatingPointError(
-                    f"the agent's loss became {value} at step {self._steps + 1}: load the last saved explorer and "
-                    "lower learning_rate, and check that the action returns finite images."
-                )
-            weights = list(self.policy.parameters())
-            for weight, gradient in zip(weights, torch.autograd.grad(loss, weights), strict=True):
-                weight.grad = gradient
+                remedy = "load the last saved explorer, lower learning_rate, and check that actions give finite images"
+                raise FloatingPointError(f"the agent's loss became {value} at step {self.steps + 1}: {remedy}.")
+            self._optimiser.zero_grad()
+            loss.backward(inputs=list(self.policy.parameters()))
         self._optimiser.step()
-        self._steps += 1
+        self.steps += 1
         return value
 
     @torch.no_grad()
@@ -167,8 +146,6 @@ class Explorer:
         ways = [(z - imagined.targets)[:, chosen] for z in (before.cpu().numpy(), imagined.reached)]
         return Closeness(chosen, *(np.sqrt(np.square(way).mean(0)) for way in ways))
 
-    # ---------------------------------------------------------------- pieces
-
     def _seen(self, targets: Float[Tensor, "B N"]) -> Float[Tensor, "B N"]:
         """What the policy sees of z*."""
         mask = torch.zeros(self._encoder.n_latents)
@@ -183,15 +160,12 @@ class Explorer:
         size = (rows, self._encoder.n_latents)
         if targets is None and rng is None:
             return torch.randn(size, generator=self._generator)
-        if targets is None:
-            assert rng is not None
+        if targets is None and rng is not None:
             return torch.from_numpy(rng.standard_normal(size, np.float32))
         given = targets.detach().cpu() if isinstance(targets, Tensor) else targets
         z = torch.as_tensor(np.asarray(given, np.float32))
-        if tuple(z.shape) not in (size, size[1:]):
-            raise ValueError(
-                f"targets of shape {tuple(z.shape)}: must be {size[1:]}, one for all, or {size}, one each."
-            )
+        if (shape := tuple(z.shape)) not in (size, size[1:]):
+            raise ValueError(f"targets of shape {shape}: must be {size[1:]}, one for all, or {size}, one each.")
         if not bool(torch.isfinite(z).all()):
             raise ValueError("targets contain NaN or infinity: give finite numbers, e.g. draws from N(0, 1).")
         return z.expand(size)
@@ -204,8 +178,6 @@ class Explorer:
         if chosen.min() < 0 or chosen.max() >= count:
             raise ValueError(f"latents {chosen.tolist()}: the learner has latents 0 to {count - 1}.")
         return np.unique(chosen).astype(np.int64)
-
-    # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | Path) -> None:
         """Save policy, optimiser and random state atomically; the learner is saved by its own `save`."""
@@ -222,11 +194,11 @@ class Explorer:
     def state_dict(self) -> dict[str, Any]:
         """Everything but the learner."""
         return {
-            **self._place(),
+            **self._identity(),
             "learning_rate": self._optimiser.param_groups[0]["lr"],
-            "hidden": self._hidden,
+            "hidden": self.policy.hidden.out_features,
             "seed": self.seed,
-            "steps": self._steps,
+            "steps": self.steps,
             "latents": self._latents.tolist(),
             "policy": self.policy.state_dict(),
             "optimiser": optimiser_state(self._optimiser, self.policy),
@@ -235,20 +207,19 @@ class Explorer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a `state_dict()`, beside the same learner and with the same action."""
-        for name, value in self._place().items():
+        for name, value in self._identity().items():
             if state[name] != value:
-                raise checkpoint.CheckpointError(
-                    f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}; give it the "
-                    "learner and the action that it was saved with."
-                )
+                found = f"the saved explorer has {name} = {state[name]!r}, this one would have {value!r}"
+                remedy = "give it the learner and the action that it was saved with"
+                raise checkpoint.CheckpointError(f"{found}; {remedy}.")
         self.policy.load_state_dict(state["policy"])
         load_optimiser_state(self._optimiser, self.policy, state["optimiser"])
         self._generator.set_state(state["random"]["generator"])
-        self._steps = state["steps"]
+        self.steps = state["steps"]
         self.latents = state["latents"]
 
-    def _place(self) -> dict[str, Any]:
-        """What a saved explorer can only go on with."""
+    def _identity(self) -> dict[str, Any]:
+        """What a saved explorer must agree on to continue."""
         told = dataclasses.is_dataclass(self.action)
         return {
             "action": repr(self.action) if told else type(self.action).__name__,
@@ -280,7 +251,7 @@ def augmented(
     whole = images.dtype in (np.uint8, torch.uint8)
     chosen = np.sort(rng.choice(len(x), size=round(share * len(x)), replace=False))
     x = np.concatenate([x, explorer.imagine(x[chosen], rng=rng).images]) if len(chosen) else x
-    joined = np.round(x * 255).astype(np.uint8) if whole else x
+    joined = as_bytes(x) if whole else x
     if not isinstance(batch, Batch):
         return joined
     return Batch(joined, {name: _continued(np.asarray(values), chosen) for name, values in batch.factors.items()})

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from vase.nn.likelihood import Images
 
 FILTERS = 16
-SMALLEST = 16
-"""Pixels that four halvings need."""
+SMALLEST = 16  # pixels that four halvings need
 
 
 class Policy(nn.Module):
@@ -35,10 +34,8 @@ class Policy(nn.Module):
         super().__init__()
         channels, height, width = image_shape
         if min(height, width) < SMALLEST:
-            raise ValueError(
-                f"images of {height}×{width}: the policy halves them four times and needs at least "
-                f"{SMALLEST}×{SMALLEST}; resize them."
-            )
+            rule = f"the policy halves them four times and needs at least {SMALLEST}×{SMALLEST}"
+            raise ValueError(f"images of {height}×{width}: {rule}; resize them.")
         generator = generator or torch.Generator().manual_seed(0)
         sizes = [channels, *[FILTERS] * 4]
         flat = FILTERS * (height >> 4) * (width >> 4)

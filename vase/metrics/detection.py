@@ -7,8 +7,8 @@ from typing import Any
 
 from vase.metrics.record import Record
 
+# What a summary keeps of a "switch" row.
 SWITCH_KEYS = ("step", "world", "environment", "is_new", "from", "true_step", "delay", "false_alarm", "reasons")
-"""What a summary keeps of a "switch" row."""
 
 
 def compare_switch(true_switches: Iterable[int], announced: int, step: int) -> dict[str, Any]:

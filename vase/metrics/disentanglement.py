@@ -11,23 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.ensemble import RandomForestClassifier
 
-Factors = Mapping[str, np.ndarray]
-"""Name -> (B,) class labels (integers) or values in [0, 1] (floats)."""
-Information = Mapping[str, np.ndarray | Sequence[float]]
-"""Name of a factor -> what each of the N codes says about it, 0 to 1."""
+from vase.metrics.latents import Information
 
+Factors = Mapping[str, np.ndarray]  # name -> (B,) class labels (integers) or values in [0, 1] (floats)
 CODE_BINS = 20
 FACTOR_BINS = 10
-CONSTANT_TOL = 1e-6
-"""Standard deviation up to which a code, and range up to which a factor, is constant."""
-COLLAPSED = 0.05
-"""Standard deviation, in units of the prior's, below which the FactorVAE score ignores a code (of means)."""
+CONSTANT_TOL = 1e-6  # standard deviation up to which a code, and range up to which a factor, is constant
+COLLAPSED = 0.05  # standard deviation, in units of the prior's, below which the FactorVAE score ignores a code
 TREES = 20
 
 
@@ -43,15 +39,11 @@ class PerFactor:
         return float(np.mean(list(self.factors.values()))) if self.factors else None
 
 
-@dataclass(frozen=True)
-class DCI:
-    """Disentanglement, completeness and informativeness.
+class DCI(NamedTuple):
+    """Disentanglement, completeness and informativeness."""
 
-    Disentanglement needs two factors, completeness two codes, informativeness one factor; else they are None.
-    """
-
-    disentanglement: float | None
-    completeness: float | None
+    disentanglement: float | None  # needs two factors
+    completeness: float | None  # needs two codes
     informativeness: PerFactor
 
 
@@ -62,7 +54,7 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
     """
     known = information(codes, factors)
     gap, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
-    result: dict[str, Any] = {
+    result = {
         "information": {name: values.tolist() for name, values in known.items()},
         "mig": gap.mean,
         "mig_per_factor": gap.factors,
@@ -144,25 +136,17 @@ def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> 
     train, test = _halves(len(codes), seed)
     gaps = {}
     for name, factor in known.items():
-        if factor.continuous:
-            scores, chance = [_squared_correlation(code, factor.values) for code in codes.T], 0.0
-        else:
-            chance = 1 / (factor.classes.max() + 1)
-            scores = [
-                _threshold_accuracy(code, factor.classes, train, test) if _varies(code) else chance for code in codes.T
-            ]
+        chance = 0.0 if factor.continuous else 1 / (factor.classes.max() + 1)
+        scores = [_read_alone(code, factor, train, test) if _varies(code) else chance for code in codes.T]
         gaps[name] = _gap(scores, of_no_code=chance)
     return PerFactor(gaps)
 
 
-def _squared_correlation(code: Float[np.ndarray, " B"], target: Float[np.ndarray, " B"]) -> float:
-    return float(np.corrcoef(code, target)[0, 1] ** 2) if _varies(code) else 0.0
-
-
-def _threshold_accuracy(
-    code: Float[np.ndarray, " B"], classes: Int[np.ndarray, " B"], train: np.ndarray, test: np.ndarray
-) -> float:
-    """Balanced accuracy on `test` of the nearest class mean of `train`."""
+def _read_alone(code: Float[np.ndarray, " B"], factor: _Factor, train: np.ndarray, test: np.ndarray) -> float:
+    """Squared correlation, or for classes the balanced accuracy on `test` of the nearest class mean of `train`."""
+    if factor.continuous:
+        return float(np.corrcoef(code, factor.values)[0, 1] ** 2)
+    classes = factor.classes
     seen = np.unique(classes[train])
     means = np.array([code[train][classes[train] == value].mean() for value in seen])
     right = seen[np.abs(code[test, None] - means).argmin(1)] == classes[test]
@@ -204,10 +188,8 @@ def dci_of(importance: Float[np.ndarray, "N K"]) -> tuple[float | None, float | 
     """
     matrix = np.asarray(importance, np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise ValueError(
-            f"importance of shape {matrix.shape}: pass one row per code and one column per factor, "
-            "finite and not negative (np.abs of weights)."
-        )
+        rule = "pass one row per code and one column per factor, finite and not negative (np.abs of weights)"
+        raise ValueError(f"importance of shape {matrix.shape}: {rule}.")
     return _concentration(matrix), _concentration(matrix.T)
 
 
@@ -219,9 +201,8 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
     if total == 0:
         return 0.0
     weights = rows.sum(1)
-    return float(
-        sum(w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w)
-    )
+    parts = [w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w]
+    return float(sum(parts))
 
 
 def factor_vae_score(
@@ -236,11 +217,9 @@ def factor_vae_score(
     are passed over. None if fewer than two factors vary.
     """
     codes, known = _checked(codes, factors)
-    pools = []
-    for factor in known.values():
-        alike = [np.flatnonzero(factor.classes == value) for value in range(factor.classes.max() + 1)]
-        if enough := [examples for examples in alike if len(examples) >= group / 4]:
-            pools.append(enough)
+    alike = [[np.flatnonzero(f.classes == value) for value in range(f.classes.max() + 1)] for f in known.values()]
+    pools = [[examples for examples in pool if len(examples) >= group / 4] for pool in alike]
+    pools = [pool for pool in pools if pool]
     if len(pools) < 2:
         return None
     spread = codes.std(0)
@@ -258,8 +237,7 @@ def factor_vae_score(
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
 
 
-@dataclass(frozen=True)
-class _Factor:
+class _Factor(NamedTuple):
     """A factor that varies: its values, and the class or bin of each example, counted from 0."""
 
     values: np.ndarray
@@ -289,10 +267,8 @@ def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
     if continuous:
         values = values.astype(np.float64)
         if not (values.min() >= -CONSTANT_TOL and values.max() <= 1 + CONSTANT_TOL):
-            raise ValueError(
-                f"factor {name!r} has values from {values.min():g} to {values.max():g}: "
-                "scale a continuous factor to [0, 1], or pass class labels as integers."
-            )
+            problem = f"factor {name!r} has values from {values.min():g} to {values.max():g}"
+            raise ValueError(f"{problem}: scale a continuous factor to [0, 1], or pass class labels as integers.")
         if np.ptp(values) <= CONSTANT_TOL:
             return None
         # An edge belongs to the bin above it, however its value was rounded.

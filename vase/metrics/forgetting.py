@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,11 +14,7 @@ from vase.rows import Row
 from vase.worlds.timeline import Timeline
 
 Metric = Literal["accuracy", "mse", "pixels"]
-Stages = Sequence[tuple[str, int]]
-"""(world, steps) in the order of the stream."""
-
-_PROBE = {"accuracy": "identity", "mse": "position", "pixels": "position"}
-"""Metric -> the probe that reports it."""
+Stages = Sequence[tuple[str, int]]  # (world, steps) in the order of the stream
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ def maximum(
     the whole run. `worlds` restricts the result.
     """
     best: dict[str, float] = {}
-    for world, points in _series(rows, metric, worlds).items():
+    for world, points in probe_series(rows, metric, worlds).items():
         visits = None if stages is None else Timeline.of(stages).visits(world)
         values = [value for step, value in points if visits is None or any(step in visit for visit in visits)]
         if values:
@@ -52,7 +48,7 @@ def maximum(
 
 def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
     """The last score of each world."""
-    return PerWorld({world: max(points)[1] for world, points in _series(rows, metric, worlds).items()})
+    return PerWorld({world: max(points)[1] for world, points in probe_series(rows, metric, worlds).items()})
 
 
 def forgetting(
@@ -66,7 +62,7 @@ def forgetting(
     without an afterwards (the last one) have no change.
     """
     changes: dict[str, float] = {}
-    for world, points in _series(rows, metric, worlds).items():
+    for world, points in probe_series(rows, metric, worlds).items():
         visits = Timeline.of(stages).visits(world)
         during: list[float] = []
         periods: list[float] = []
@@ -91,15 +87,16 @@ def worst_of(metric: Metric) -> Callable[[Sequence[float]], float]:
     return min if metric == "accuracy" else max
 
 
-def _series(rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None) -> dict[str, list[tuple[int, float]]]:
+def probe_series(
+    rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None = None
+) -> dict[str, list[tuple[int, float]]]:
     """world -> [(step, score)] of one metric."""
-    if metric not in _PROBE:
-        raise ValueError(f"metric is {metric!r}; probes report {', '.join(_PROBE)}")
+    if metric not in get_args(Metric):
+        raise ValueError(f"metric is {metric!r}; probes report {', '.join(get_args(Metric))}")
     wanted = None if worlds is None else set(worlds)
     series: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
-        if row.get("kind") != "probe" or row["probe"] != _PROBE[metric] or metric not in row:
-            continue
-        if wanted is None or row["world"] in wanted:
+        scored = row.get("kind") == "probe" and row.get(metric) is not None
+        if scored and (wanted is None or row["world"] in wanted):
             series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
     return series

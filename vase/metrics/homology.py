@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,30 +17,24 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-MIN_R_SQUARED = 0.1
-"""R² within either world below which a factor can hardly be read there, so that nothing can be said of its transfer."""
-MIN_FRAMES = 20
-"""Frames that a regressor is fitted on or tested on, at least."""
-OF_A_BALL = ("ball_colour", "ball_bearing", "ball_distance")
-"""Factors of a ball that must be seen to be read."""
-
+MIN_R_SQUARED = 0.1  # within either world: below it a factor can hardly be read, and its transfer says nothing
+MIN_FRAMES = 20  # frames that a regressor is fitted on or tested on, at least
+OF_A_BALL = ("ball_colour", "ball_bearing", "ball_distance")  # factors of a ball that must be seen to be read
+# Linear ones, and a second opinion that needs no straight lines and never answers outside of what it was taught.
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "ridge": lambda: make_pipeline(StandardScaler(), Ridge(1.0)),
     "trees": lambda: ExtraTreesRegressor(50, min_samples_leaf=5, random_state=0, n_jobs=1),
 }
-"""Linear ones, and a second opinion that needs no straight lines and never answers outside of what it was taught."""
 
 
-@dataclass(frozen=True, eq=False)
-class Codes:
+class Codes(NamedTuple):
     """Latents of some frames of a world, and the factors of these frames."""
 
     z: Float[np.ndarray, "B N"]
     factors: Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True, eq=False)
-class WorldCodes:
+class WorldCodes(NamedTuple):
     """What regressors are fitted on, and what they are tested on."""
 
     fit: Codes
@@ -51,12 +45,11 @@ class WorldCodes:
 class Homology:
     """How one factor is read in two worlds, the first and the second."""
 
-    within: tuple[float, float]
-    """R² in the first world and in the second, of regressors fitted there."""
-    across: tuple[float, float]
-    """R² in the second world of regressors fitted in the first, and the other way round."""
-    correlation: tuple[float, float]
-    """Of their answers with the truth: high beside a low R², only the zero or the scale differs."""
+    within: tuple[float, float]  # R² in the first world and in the second, of regressors fitted there
+    across: tuple[float, float]  # R² in the second world of regressors fitted in the first, and the other way round
+    correlation: tuple[
+        float, float
+    ]  # of those answers with the truth: if high beside a low R², only zero or scale differ
 
     @property
     def directions(self) -> tuple[float, float] | None:
@@ -67,7 +60,7 @@ class Homology:
         if min(self.within) < MIN_R_SQUARED:
             return None
         (first, second), (there, back) = self.within, self.across
-        return _share(there / second), _share(back / first)
+        return float(np.clip(there / second, 0, 1)), float(np.clip(back / first, 0, 1))
 
     @property
     def score(self) -> float | None:
@@ -76,18 +69,16 @@ class Homology:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, rounded."""
-        pairs = {name: [round(v, 4) for v in getattr(self, name)] for name in ("within", "across", "correlation")}
-        directions = None if self.directions is None else [round(v, 4) for v in self.directions]
-        return {**pairs, "directions": directions, "score": None if self.score is None else round(self.score, 4)}
-
-
-def _share(value: float) -> float:
-    return float(np.clip(value, 0, 1))
+        pairs = {name: getattr(self, name) for name in ("within", "across", "correlation", "directions")}
+        rounded = {name: None if pair is None else [round(v, 4) for v in pair] for name, pair in pairs.items()}
+        return {**rounded, "score": None if self.score is None else round(self.score, 4)}
 
 
 def homologies(first: WorldCodes, second: WorldCodes, regressor: str) -> dict[str, Homology]:
     """Factor -> its homology, for factors that both worlds have and that vary in both."""
-    answers = {name: _pair(first, second, name, REGRESSORS[regressor]) for name in _common(first, second)}
+    parts = (*first, *second)
+    common = [name for name in first.fit.factors if all(name in codes.factors for codes in parts)]
+    answers = {name: _homology(parts, name, REGRESSORS[regressor]) for name in common}
     return {name: found for name, found in answers.items() if found is not None}
 
 
@@ -127,30 +118,22 @@ def columns_of(values: np.ndarray, classes: int) -> Float[np.ndarray, "B K"]:
     return (values[:, None] == np.arange(classes)).astype(np.float64)
 
 
-def _common(first: WorldCodes, second: WorldCodes) -> list[str]:
-    others = (first.test, second.fit, second.test)
-    return [name for name in first.fit.factors if all(name in codes.factors for codes in others)]
-
-
-def _pair(first: WorldCodes, second: WorldCodes, name: str, make: Callable[[], Any]) -> Homology | None:
-    parts = [(codes, _readable(codes, name)) for world in (first, second) for codes in (world.fit, world.test)]
-    values = [codes.factors[name][rows] for codes, rows in parts]
+def _homology(parts: tuple[Codes, Codes, Codes, Codes], name: str, make: Callable[[], Any]) -> Homology | None:
+    """Of one factor, from what is fitted and tested in the first world and in the second; None if it hardly varies."""
+    rows = [_readable(codes, name) for codes in parts]
+    values = [codes.factors[name][seen] for codes, seen in zip(parts, rows, strict=True)]
     if min(map(len, values)) < MIN_FRAMES or min(map(np.ptp, values)) < 1e-9:
         return None
     classes = int(max(part.max() for part in values)) + 1
-    z = [codes.z[rows].astype(np.float64) for codes, rows in parts]
+    z = [codes.z[seen].astype(np.float64) for codes, seen in zip(parts, rows, strict=True)]
     y = [columns_of(part, classes) for part in values]
-    readers = [make().fit(z[fit], _target(y[fit])) for fit in (0, 2)]
+    readers = [make().fit(z[fit], y[fit].squeeze(1) if y[fit].shape[1] == 1 else y[fit]) for fit in (0, 2)]
     guess = {(a, b): readers[a].predict(z[2 * b + 1]).reshape(y[2 * b + 1].shape) for a in (0, 1) for b in (0, 1)}
     return Homology(
         within=(r_squared(y[1], guess[0, 0]), r_squared(y[3], guess[1, 1])),
         across=(r_squared(y[3], guess[0, 1]), r_squared(y[1], guess[1, 0])),
         correlation=(correlation(y[3], guess[0, 1]), correlation(y[1], guess[1, 0])),
     )
-
-
-def _target(columns: Float[np.ndarray, "B K"]) -> np.ndarray:
-    return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
 def _readable(codes: Codes, name: str) -> Bool[np.ndarray, " B"]:

@@ -1,4 +1,4 @@
-"""Which environment uses which latent: the one meaning of used, masked, shared and recruited.
+"""What latents stand for: the one meaning of used, masked, shared and recruited, and of "x is latent 7".
 
 A latent is *used* by an environment if reconstructions depend on it there (u^s, App. A.2). It is *shared* if several
 environments use it, and *recruited* by the first environment that uses it. All of this holds at one moment, because u^s
@@ -15,22 +15,22 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from vase.learners.protocol import InfersEnvironments, Learner
-from vase.rows import KnownEnvironment
+from vase.rows import AxisLatent, KnownEnvironment, PositionLatents
+from vase.worlds.world import World, position_varies
 
 Flags = Bool[np.ndarray, "K N"]
-States = Int[np.ndarray, "K N"]
-"""One row per environment, one column per latent."""
+States = Int[np.ndarray, "K N"]  # one row per environment, one column per latent
+Information = Mapping[str, np.ndarray | Sequence[float]]  # factor -> information that each code has on it, 0 to 1
+POSITION_IMAGES = 1_000  # held-out images on which the position latents are looked for
+MIN_CORRELATION = 0.5  # size of the correlation from which a latent is called the latent of x or of y
 
 
 class State(IntEnum):
     """What an environment does with a latent."""
 
-    UNUSED = 0
-    """Nothing: spare, or active without effect."""
-    MASKED = 1
-    """Masked, while another environment uses it (Eq. 1 and 5)."""
-    USED = 2
-    """Reconstructions depend on it (App. A.2)."""
+    UNUSED = 0  # nothing: spare, or active without effect
+    MASKED = 1  # masked, while another environment uses it (Eq. 1 and 5).
+    USED = 2  # reconstructions depend on it (App. A.2).
 
 
 def latent_states(used: Flags, mask: Flags) -> States:
@@ -70,10 +70,6 @@ def recruited_latents(used: Flags) -> list[list[int]]:
     return [np.flatnonzero(mine & ~used[:s].any(axis=0)).tolist() for s, mine in enumerate(used)]
 
 
-Information = Mapping[str, np.ndarray | Sequence[float]]
-"""Factor -> information that each code has on it."""
-
-
 def alignment(first: Information, second: Information) -> dict[str, dict[str, Any]]:
     """Whether two worlds keep a factor in the same codes, for each factor that both have.
 
@@ -84,11 +80,53 @@ def alignment(first: Information, second: Information) -> dict[str, dict[str, An
     for name in (name for name in first if name in second):
         a, b = np.asarray(first[name], np.float64), np.asarray(second[name], np.float64)
         if a.shape != b.shape:
-            raise ValueError(
-                f"{name!r} has {len(a)} codes in one world and {len(b)} in the other: "
-                "pass the information of the same representation twice."
-            )
+            problem = f"{name!r} has {len(a)} codes in one world and {len(b)} in the other"
+            raise ValueError(f"{problem}: pass the information of the same representation twice.")
         norm = float(np.linalg.norm(a) * np.linalg.norm(b))
         same = norm > 0 and int(a.argmax()) == int(b.argmax())
         found[name] = {"same": same, "cosine": float(a @ b) / norm if norm > 0 else None}
     return found
+
+
+def moves(world: World) -> bool:
+    """Whether the objects of a world move."""
+    return position_varies(world.sample(16, np.random.default_rng(0)).factors)
+
+
+def position_latents(learner: Learner, world: World, rng: np.random.Generator) -> dict[str, AxisLatent]:
+    """For x and for y, the latent whose mean is most correlated with it, in absolute value, on held-out images."""
+    batch = world.sample(POSITION_IMAGES, rng)
+    mean = np.asarray(learner.posterior(batch.images)[0], np.float64)
+    centred = mean - mean.mean(0)
+    found: dict[str, AxisLatent] = {}
+    for axis in "xy":
+        target = batch.factors[axis] - batch.factors[axis].mean()
+        scale = np.linalg.norm(centred, axis=0) * np.linalg.norm(target)
+        correlation = np.divide(target @ centred, scale, out=np.zeros(centred.shape[1]), where=scale > 0)
+        latent = int(np.abs(correlation).argmax())
+        found[axis] = {"latent": latent, "correlation": round(float(correlation[latent]), 4)}
+    return found
+
+
+def axis_names(position: PositionLatents) -> dict[int, str]:
+    """Latent -> "x", "y" or "xy", for the axes that a latent follows."""
+    names: dict[int, str] = {}
+    for axis, found in _axes(position):
+        if abs(found["correlation"]) >= MIN_CORRELATION:
+            names[found["latent"]] = names.get(found["latent"], "") + axis
+    return names
+
+
+def position_sentence(position: PositionLatents) -> str:
+    """Which latent is x and which is y, with their correlations."""
+    names = axis_names(position)
+    return ", ".join(
+        f"{axis} is latent {found['latent']} (correlation {found['correlation']:+.2f})"
+        if axis in names.get(found["latent"], "")
+        else f"no latent is {axis} (best: {found['latent']}, correlation {found['correlation']:+.2f})"
+        for axis, found in _axes(position)
+    )
+
+
+def _axes(position: PositionLatents) -> tuple[tuple[str, AxisLatent], ...]:
+    return ("x", position["x"]), ("y", position["y"])

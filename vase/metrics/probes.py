@@ -22,7 +22,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -38,8 +38,7 @@ from vase.worlds.world import Batch, position_varies
 Kind = Literal["identity", "position"]
 Mode = Literal["online", "periodic"]
 
-_LABEL_SAMPLE = 2_000
-"""Images from which the number of classes is taken if a world does not say it."""
+_LABEL_SAMPLE = 2_000  # images from which the number of classes is taken if a world does not say it
 
 
 class Source(Protocol):
@@ -60,12 +59,10 @@ class Probe:
         if kind not in ("identity", "position"):
             raise ValueError(f"kind is {kind!r}; a probe is 'identity' or 'position'")
         self.kind = kind
+        self.loss = functional.cross_entropy if kind == "identity" else functional.mse_loss
         self.generator = torch.Generator().manual_seed(seed)
-        sizes = (inputs, hidden, hidden, outputs)
-        layers: list[nn.Module] = []
-        for fan_in, fan_out in pairwise(sizes):
-            layers += [self._linear(fan_in, fan_out), nn.ReLU()]
-        self.network = nn.Sequential(*layers[:-1])
+        first, second, last = (self._linear(*sizes) for sizes in pairwise((inputs, hidden, hidden, outputs)))
+        self.network = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last)
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=lr, fused=True)
         self._average: nn.Module | None = None
 
@@ -81,7 +78,7 @@ class Probe:
         """One Adam step on one batch; returns the loss before it."""
         self._average = None
         with torch.enable_grad():
-            loss = self._loss(self.network(z.detach()), target)
+            loss = self.loss(self.network(z.detach()), target)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
         self.optimiser.step()
@@ -110,14 +107,8 @@ class Probe:
     def score(self, z: Float[Tensor, "B N"], target: Tensor) -> float:
         """Accuracy ("identity") or mean squared error ("position") on the given batch."""
         output = (self._average or self.network)(z)
-        if self.kind == "identity":
-            return float((output.argmax(1) == target).double().mean())
-        return float((output - target).double().square().mean())
-
-    def _loss(self, output: Tensor, target: Tensor) -> Tensor:
-        if self.kind == "identity":
-            return functional.cross_entropy(output, target)
-        return functional.mse_loss(output, target)
+        scores = output.argmax(1) == target if self.kind == "identity" else (output - target).double().square()
+        return float(scores.double().mean())
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of the weights, Adam's moments and the random state: enough for an exact resume."""
@@ -137,20 +128,13 @@ class ProbeSettings:
     """How probes are trained; `ProbeSettings.of(mode)` gives the values of the two modes of the module's docstring."""
 
     mode: Mode = "periodic"
-    every: int = 250
-    """Training steps between two scores (and, if periodic, between two rounds of probe training)."""
-    updates: int = 100
-    """Probe steps per round; online: 1 per training step."""
-    batch: int = 128
-    """Batch of one probe step; the appendix: 64."""
-    lr: float = 3e-3
-    """Adam's learning rate; the appendix: 6e-4."""
-    train_images: int = 2_000
-    """New images encoded per round (periodic)."""
-    test_images: int = 1_000
-    """Held-out images of the score."""
-    draws: int = 2
-    """Samples of z per held-out image."""
+    every: int = 250  # training steps between two scores (and, if periodic, between two rounds of probe training)
+    updates: int = 100  # probe steps per round; online: 1 per training step
+    batch: int = 128  # batch of one probe step; the appendix: 64
+    lr: float = 3e-3  # Adam's learning rate; the appendix: 6e-4
+    train_images: int = 2_000  # new images encoded per round (periodic)
+    test_images: int = 1_000  # held-out images of the score
+    draws: int = 2  # samples of z per held-out image
 
     def __post_init__(self) -> None:
         if self.mode not in ("online", "periodic"):
@@ -166,26 +150,20 @@ class ProbeSettings:
         return cls(mode=mode, **{**appendix, **values})
 
 
-@dataclass(frozen=True)
-class _Codes:
+class _Codes(NamedTuple):
     """Encoded images with the targets of the probes."""
 
     mean: Float[Tensor, "B N"]
     std: Float[Tensor, "B N"]
-    targets: dict[Kind, Tensor]
-    """Labels (B,) and positions (B, 2)."""
+    targets: dict[Kind, Tensor]  # labels (B,) and positions (B, 2)
 
 
 class ProbeSuite:
     """One probe per kind and world, trained during training without updating the learner.
 
-    Args:
-      worlds: name -> (world to learn from, held-out world to be scored on).
-      settings: `ProbeSettings.of("periodic")` by default.
-      seed: of the probes, their images and their noise. Training images depend on (seed, world, step) only.
-
-    A world gets an identity probe if its batches have the factor "label", and a position probe if "x" or "y" varies.
-    Pixels = root of the mean squared error times the travel (canvas minus sprite), for worlds that have a sprite size.
+    `worlds` maps a name to the world to learn from and the held-out world to be scored on; training images depend on
+    (seed, world, step) only. A world gets an identity probe if its batches have the factor "label", and a position
+    probe if "x" or "y" varies. Pixels are the root mean squared error times the travel, if there is a sprite size.
     """
 
     def __init__(
@@ -216,16 +194,15 @@ class ProbeSuite:
                 probe, target = self.probes[name, kind], codes.targets[kind]
                 if settings.mode == "periodic":
                     probe.learn(codes.mean, codes.std, target, updates=settings.updates, batch=settings.batch)
-                else:
-                    self._learn_in_order(probe, codes, target)
+                    continue
+                z = codes.mean + codes.std * torch.randn(codes.mean.shape, generator=probe.generator)
+                for part in torch.arange(len(z)).chunk(
+                    settings.updates
+                ):  # as many, whatever a world adds to its images
+                    probe.update(z[part], target[part])
             if due:
                 rows += self._scores(model, name, step)
         return rows
-
-    def _learn_in_order(self, probe: Probe, codes: _Codes, target: Tensor) -> None:
-        z = codes.mean + codes.std * torch.randn(codes.mean.shape, generator=probe.generator)
-        for part in torch.arange(len(z)).chunk(self.settings.updates):  # as many, whatever a world adds to its images
-            probe.update(z[part], target[part])
 
     def _scores(self, model: Learner, name: str, step: int) -> list[Row]:
         codes = self._encode(model, self._tests[name])
@@ -237,20 +214,17 @@ class ProbeSuite:
         for kind in self._kinds(name):
             value = self.probes[name, kind].score(z, torch.cat([codes.targets[kind]] * self.settings.draws))
             row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": self.settings.mode}
-            rows.append(row | ({"accuracy": value} if kind == "identity" else self._position(name, value)))
+            row["accuracy" if kind == "identity" else "mse"] = value
+            if kind == "position" and (travel := self.travel(name)) is not None:
+                row["pixels"] = math.sqrt(value) * travel
+            rows.append(row)
         return rows
-
-    def _position(self, name: str, mse: float) -> Row:
-        travel = self.travel(name)
-        return {"mse": mse} if travel is None else {"mse": mse, "pixels": math.sqrt(mse) * travel}
 
     def travel(self, name: str) -> int | None:
         """Pixels that an object of this world can travel: canvas minus sprite; None without a sprite size."""
         world = self.worlds[name][0]
         sprite = getattr(world, "sprite", None)
         return None if sprite is None else world.image_shape[-1] - int(sprite)
-
-    # Images, encodings and probes
 
     def _number(self, name: str, purpose: str) -> int:
         """A seed of its own for each world and purpose."""
@@ -290,8 +264,6 @@ class ProbeSuite:
             targets["position"] = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
         return _Codes(mean, std, targets)
 
-    # Saving
-
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact resume needs."""
         probes: dict[str, dict[str, Any]] = {}
@@ -303,10 +275,8 @@ class ProbeSuite:
         """Continue exactly from a `state_dict()` of a suite with the same worlds, settings and seed."""
         for key, value in self._description().items():
             if state.get(key) != value:
-                raise ValueError(
-                    f"saved probes have {key} = {state.get(key)!r}, this suite has {value!r}; "
-                    "build the suite with the saved values, or start the probes anew"
-                )
+                found = f"saved probes have {key} = {state.get(key)!r}, this suite has {value!r}"
+                raise ValueError(f"{found}; build the suite with the saved values, or start the probes anew")
         probes: dict[tuple[str, Kind], Probe] = {}
         for name in self.worlds:
             for which in self._kinds(name):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float, Int64
 
+from vase.metrics.forgetting import Metric, probe_series
 from vase.rows import Row
 from vase.worlds.timeline import Span, Timeline
 
@@ -27,14 +30,11 @@ class Period:
 
 @dataclass(frozen=True)
 class Record:
-    """Rows of a run beside the stream it saw.
+    """Rows of a run beside the stream it saw."""
 
-    `stages` gives (world, steps) in the order of the stream, which the learner never knew; `threshold` is λ.
-    """
-
-    stages: tuple[tuple[str, int], ...]
+    stages: tuple[tuple[str, int], ...]  # (world, steps) in the order of the stream, which the learner never knew
     rows: tuple[Row, ...]
-    threshold: float = 0.6
+    threshold: float = 0.6  # λ
 
     def of(self, kind: str) -> list[Row]:
         """Rows of one kind, in order."""
@@ -94,12 +94,10 @@ class Record:
     @cached_property
     def together(self) -> dict[tuple[int, str], int]:
         """(environment, world) -> steps for which the one stood for the other, if any."""
-        shared: dict[tuple[int, str], int] = {}
-        for period in self.environments:
-            for visit in self.visits:
-                if period.overlap(visit) > 0:
-                    pair = period.environment, visit.name
-                    shared[pair] = shared.get(pair, 0) + period.overlap(visit)
+        shared: Counter[tuple[int, str]] = Counter()
+        for period, visit in product(self.environments, self.visits):
+            if (steps := period.overlap(visit)) > 0:
+                shared[period.environment, visit.name] += steps
         return shared
 
     @cached_property
@@ -125,14 +123,10 @@ class Record:
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
         return steps, alpha if len(rows) else alpha.reshape(0, 0)
 
-    def scores(self, metric: str) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
+    def scores(self, metric: Metric) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
         """World -> (steps, scores) of one metric of the probes."""
-        series: dict[str, list[tuple[int, float]]] = {}
-        for row in self.of("probe"):
-            if row.get(metric) is not None:
-                series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
-        order = sorted(series, key=lambda world: self.worlds.index(world) if world in self.worlds else len(self.worlds))
-        return {
-            world: (np.array([s for s, _ in series[world]], np.int64), np.array([v for _, v in series[world]]))
-            for world in order
-        }
+        series = probe_series(self.rows, metric)
+        order = [world for world in self.worlds if world in series]
+        order += [world for world in series if world not in order]
+        columns = {world: tuple(zip(*series[world], strict=True)) for world in order}
+        return {world: (np.array(steps, np.int64), np.array(values)) for world, (steps, values) in columns.items()}

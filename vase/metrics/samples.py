@@ -18,9 +18,7 @@ def frechet(a: Float[np.ndarray, "A D"], b: Float[np.ndarray, "M D"]) -> float:
     """
     a, b = _vectors(a), _vectors(b)
     if a.shape[1] != b.shape[1]:
-        raise ValueError(
-            f"vectors of {a.shape[1]} and of {b.shape[1]} features: compute both with the same picture_features."
-        )
+        raise ValueError(f"vectors of {a.shape[1]} and of {b.shape[1]} features: use the same picture_features.")
     shift = a.mean(0) - b.mean(0)
     first, second = (np.atleast_2d(np.cov(values, rowvar=False)) for values in (a, b))
     overlap = np.linalg.svd(_root(first) @ _root(second), compute_uv=False).sum()
@@ -39,9 +37,8 @@ def picture_features(real: np.ndarray) -> Callable[[np.ndarray], Float[np.ndarra
     def features(images: np.ndarray) -> Float[np.ndarray, "B D"]:
         flat = _flat(images)
         if flat.shape[1] != pixels.shape[1]:
-            raise ValueError(
-                f"images of {flat.shape[1]} values, but the real ones have {pixels.shape[1]}: bring them to one shape."
-            )
+            found = f"images of {flat.shape[1]} values, but the real ones have {pixels.shape[1]}"
+            raise ValueError(f"{found}: bring them to one shape.")
         return pca.transform(flat)
 
     return features
@@ -85,7 +82,6 @@ def _flat(images: np.ndarray) -> Float[np.ndarray, "B P"]:
         raise ValueError(f"images of shape {images.shape}: pass at least two, as (B, ...).")
     flat = images.reshape(len(images), -1).astype(np.float64) / (255 if images.dtype == np.uint8 else 1)
     if not (flat.min() >= 0 and flat.max() <= 1):
-        raise ValueError(
-            f"image values from {flat.min():g} to {flat.max():g}: must lie in [0, 1]; divide by 255 or pass uint8."
-        )
+        found = f"image values from {flat.min():g} to {flat.max():g}"
+        raise ValueError(f"{found}: must lie in [0, 1]; divide by 255 or pass uint8.")
     return flat

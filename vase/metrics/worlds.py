@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from vase.images import as_floats
 from vase.learners.protocol import Decodes, Dreams, InfersEnvironments, Learner
 from vase.metrics.disentanglement import measure, rounded
 from vase.metrics.samples import sample_quality
 from vase.worlds.world import World
 
-MEASURE_IMAGES = 2_000
-"""Held-out images of one measurement, and dreams that are compared with half of them."""
-
-INFERENCE_BATCH = 64
-"""Images in the batch whose environment is asked for."""
+MEASURE_IMAGES = 2_000  # held-out images of one measurement, and dreams that are compared with half of them
+INFERENCE_BATCH = 64  # images in the batch whose environment is asked for
 
 
 def measure_world(learner: Learner, world: World, rng: np.random.Generator) -> dict[str, Any]:
@@ -38,7 +36,7 @@ def measure_world(learner: Learner, world: World, rng: np.random.Generator) -> d
         found = {"environment": inference.environment, "candidate": candidate}
         s = candidate if inference.environment is None else inference.environment
     found |= measure(codes, batch.factors, seed=seed)
-    real = np.asarray(batch.images, np.float32) / (255 if batch.images.dtype == np.uint8 else 1)
+    real = as_floats(batch.images)
     if isinstance(learner, Decodes):
         found["reconstruction"] = rounded(np.square(real - learner.reconstruct(batch.images, environment=s)).mean())
     if isinstance(learner, Dreams):

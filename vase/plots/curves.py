@@ -16,12 +16,15 @@ from vase.plots.style import GREY, INK, LATENT_COLOURS, new_figure, styled, tint
 from vase.worlds.spec import title
 from vase.worlds.timeline import Span
 
+_AXES: dict[Metric, tuple[str, str]] = {
+    "accuracy": ("Object identity: accuracy", "accuracy"),
+    "pixels": ("Object position: error in pixels", "pixels (RMS)"),
+    "mse": ("Object position: mean squared error", "MSE"),
+}
 _TICKS = (0, 0.1, 0.3, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_ROOMY = 6
-"""Worlds whose legend has two lines each; more are set in one line and smaller."""
+_ROOMY = 6  # worlds whose legend has two lines each; more are set in one line and smaller
 _HIGHLIGHTED = len(LATENT_COLOURS)
-_LASTING = 0.02
-"""Share of the run that a latent must spend above λ to be named."""
+_LASTING = 0.02  # share of the run that a latent must spend above λ to be named
 
 
 def atypicality(record: Record) -> Figure:
@@ -178,11 +181,9 @@ def draw_scores(axis: Axes, record: Record, metric: Metric) -> None:
         text = f"{title(world)}{', ' if crowded else chr(10)}{numbers}" if numbers else title(world)
         handles.append(Line2D([], [], color=colour, linewidth=2.2, label=text))
     modes = sorted({row["mode"] for row in record.of("probe") if "mode" in row})
-    names = {"accuracy": "Object identity: accuracy", "pixels": "Object position: error in pixels"}
-    axis.set_title(
-        names.get(metric, "Object position: mean squared error") + f" ({', '.join(modes)} probes)" * bool(modes)
-    )
-    axis.set_ylabel({"accuracy": "accuracy", "pixels": "pixels (RMS)"}.get(metric, "MSE"))
+    name, unit = _AXES[metric]
+    axis.set_title(name + f" ({', '.join(modes)} probes)" * bool(modes))
+    axis.set_ylabel(unit)
     if metric == "accuracy":
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
     else:

@@ -18,28 +18,20 @@ from vase.plots.pictures import DecodingLearner, Traversal, rank_latents, traver
 from vase.plots.style import world_colour
 from vase.worlds.spec import title
 
-POINTS = 7
-"""Frames of each traversal."""
-SHOWN = 8
-"""Images of each world, and dreams of each environment."""
+POINTS = 7  # frames of each traversal
+SHOWN = 8  # images of each world, and dreams of each environment
 
 
 @dataclass(frozen=True, eq=False)
 class FigureData:
     """Images by a learner with N latents, for every world W and in every environment E."""
 
-    worlds: tuple[str, ...]
-    """In order of their first visit."""
-    environment: Int[np.ndarray, " W"]
-    """The environment that stood for each world."""
-    states: Int[np.ndarray, "E N"]
-    """`metrics.latents.State` of each latent in each environment."""
-    images: UInt8[np.ndarray, "W n C H X"]
-    """Held-out images; the first one of each world is the seed of its traversals."""
-    traversals: UInt8[np.ndarray, "W N P C H X"]
-    """Each latent of the seed from -SPAN to SPAN, decoded in the world's environment."""
-    cross: UInt8[np.ndarray, "W E n C H X"]
-    """The images of each world encoded, and decoded as every environment."""
+    worlds: tuple[str, ...]  # in order of their first visit
+    environment: Int[np.ndarray, " W"]  # the environment that stood for each world
+    states: Int[np.ndarray, "E N"]  # `metrics.latents.State` of each latent in each environment
+    images: UInt8[np.ndarray, "W n C H X"]  # held-out images; the first one of each world is the seed of its traversals
+    traversals: UInt8[np.ndarray, "W N P C H X"]  # each latent of the seed from -SPAN to SPAN, in its environment
+    cross: UInt8[np.ndarray, "W E n C H X"]  # the images of each world encoded, and decoded as every environment
     dreams: UInt8[np.ndarray, "E n C H X"]
 
     def __post_init__(self) -> None:
@@ -116,10 +108,7 @@ class FigureData:
 def make_figure_data(
     learner: DecodingLearner, images_by_world: Mapping[str, np.ndarray], environment_of: Mapping[str, int]
 ) -> FigureData:
-    """Ask a learner for all its images; the worlds are those with images, (n, C, H, W) and equally many of each.
-
-    A learner that does not dream has no dreams of each environment.
-    """
+    """Ask a learner for all its images, of the worlds with images (n, C, H, W); without dreams if it has none."""
     worlds, states = tuple(images_by_world), learner_states(learner)
     latents, environments = range(states.shape[1]), range(len(states))
     shown = min(len(images) for images in images_by_world.values())

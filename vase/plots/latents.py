@@ -35,8 +35,7 @@ def draw_latent_use(
             axis.add_patch(state_box(State(states[s, n]), (n - 0.42, s - 0.40), 0.84, 0.80, colour))
         used, masked = (int((states[s] == state).sum()) for state in (State.USED, State.MASKED))
         axis.text(latents + 0.1, s, f"{used} used, {masked} masked", va="center", fontsize=8)
-    names = [f"{s}  {labels[s]}" if s in labels else f"environment {s}" for s in range(environments)]
-    axis.set_yticks(range(environments), names)
+    axis.set_yticks(range(environments), [heading(s, labels) for s in range(environments)])
     stride = 1 if latents <= 32 else 1 + latents // 24
     axis.set_xticks(range(0, latents, stride), [str(n) for n in range(0, latents, stride)])
     axis.set_xlim(-0.6, latents + 0.1)
@@ -49,6 +48,12 @@ def draw_latent_use(
     spare = int((~used_flags.any(axis=0)).sum())
     when = f" {moment}" if moment else ""
     axis.set_title(f"Latent use{when}: {len(shared_latents(used_flags))} shared, {spare} of {latents} spare")
+
+
+def heading(environment: int, labels: Mapping[int, str] | None) -> str:
+    """An environment by its number and, if there is one, its label."""
+    name = (labels or {}).get(environment)
+    return f"{environment}  {name}" if name else f"environment {environment}"
 
 
 def state_box(

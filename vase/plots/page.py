@@ -5,17 +5,15 @@ from __future__ import annotations
 from matplotlib.figure import Figure, SubFigure
 
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
-from vase.metrics.latents import learner_states
-from vase.metrics.position import axis_names
+from vase.metrics.latents import axis_names, learner_states
 from vase.metrics.record import Record
 from vase.plots.curves import draw_atypicality, draw_scores, draw_stages, label_steps, score_metrics
 from vase.plots.latents import draw_latent_use, state_legend
 from vase.plots.pictures import DecodingLearner, Images, draw_traversals, order_latents, traversal_of
-from vase.plots.style import new_figure, styled, world_colour
+from vase.plots.style import blank_grid, new_figure, styled, world_colour
 from vase.worlds.spec import title
 
-_SHOWN = 6
-"""Environments whose traversals fit on the page."""
+_SHOWN = 6  # environments whose traversals fit on the page
 
 
 def overview(learner: Learner, record: Record, images_by_environment: Images) -> Figure:
@@ -76,10 +74,8 @@ def _draw_traversals(
     where = "every environment" if every else f"{len(images_by_environment)} environments"
     figure.suptitle(f"{what}, traversed in {where}", x=0.01, ha="left", weight="bold", size=10)
     columns = 1 if len(images_by_environment) <= 3 else 2
-    axes = figure.subplots(max(3, -(-len(images_by_environment) // columns)), columns, squeeze=False)
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for axis, (s, images) in zip(axes.flat, images_by_environment.items(), strict=False):
+    axes = blank_grid(figure, len(images_by_environment), columns, least=3)
+    for axis, (s, images) in zip(axes, images_by_environment.items(), strict=False):
         block = traversal_of(learner, s, images[:1], latents, colours.get(s))
         draw_traversals(axis, [block], header=False, names=names)
         axis.set_title(f"{s}  {labels.get(s, 'environment')}", weight="normal", size=9)

@@ -13,19 +13,15 @@ from matplotlib.figure import Figure
 
 from vase.learners.protocol import Decodes, Dreams, Learner
 from vase.metrics.latents import State, learner_states
-from vase.plots.latents import state_box, state_legend
-from vase.plots.style import GREY, INK, new_figure, rgb, strip, styled, world_colour
+from vase.plots.latents import heading, state_box, state_legend
+from vase.plots.style import GREY, INK, blank_grid, new_figure, rgb, strip, styled, world_colour
 
-Images = Mapping[int, np.ndarray]
-"""Environment -> images of it, (n, C, H, W)."""
+Images = Mapping[int, np.ndarray]  # environment -> images of it, (n, C, H, W)
 
-_PER_LINE = 4
-"""Environments side by side, at most."""
-_COLUMN = 2.8
-"""Inches of one environment's strips."""
+_PER_LINE = 4  # environments side by side, at most
+_COLUMN = 2.8  # inches of one environment's strips
 _GAP = 1
-SPAN = 2.0
-"""Each latent is traversed from -SPAN to SPAN."""
+SPAN = 2.0  # each latent is traversed from -SPAN to SPAN
 
 
 class DecodingLearner(Learner, Decodes, Protocol):
@@ -37,16 +33,12 @@ class Traversal:
     """Traversals of some latents from one seed image, in one environment."""
 
     heading: str
-    colour: str
-    """Of the environment."""
+    colour: str  # of the environment
     latents: tuple[int, ...]
-    states: Int[np.ndarray, " L"]
-    """`State` of these latents in the environment."""
-    seed: np.ndarray
-    """(C, H, W)."""
+    states: Int[np.ndarray, " L"]  # `State` of these latents in the environment
+    seed: np.ndarray  # (C, H, W)
     reconstruction: np.ndarray
-    frames: np.ndarray
-    """(L, P, C, H, W): each latent from -span to span."""
+    frames: np.ndarray  # (L, P, C, H, W): each latent from -span to span
 
 
 def traversals(
@@ -65,7 +57,7 @@ def traversals(
     environments = _chosen(images_by_environment)
     latents = order_latents(learner, images_by_environment, spare)
     blocks = [
-        traversal_of(learner, s, images_by_environment[s][:1], latents, (colours or {}).get(s), _heading(s, labels))
+        traversal_of(learner, s, images_by_environment[s][:1], latents, (colours or {}).get(s), heading(s, labels))
         for s in environments
     ]
     return traversal_page(blocks, names=names)
@@ -86,10 +78,7 @@ def traversal_page(
     with styled():
         height = (rows + 1) * column / points * 1.09
         figure = new_figure(0.1 + columns * (column + 0.65), 0.45 + lines * (height + 0.62) + 0.3 * bool(title))
-        grid = figure.subplots(lines, columns, squeeze=False)
-        for axis in grid.flat:
-            axis.set_axis_off()
-        for axis, block in zip(grid.flat, blocks, strict=False):
+        for axis, block in zip(blank_grid(figure, len(blocks), columns), blocks, strict=False):
             draw_traversals(axis, [block], span=span, names=names)
             axis.set_title(block.heading)
         figure.legend(handles=state_legend(), loc="outside lower center", ncols=3)
@@ -111,7 +100,9 @@ def traverse(
 
 def order_latents(learner: DecodingLearner, images_by_environment: Images, spare: int = 2, most: int = 16) -> list[int]:
     """Used latents, shared ones first and then by what they change in the image, and a few unused ones."""
-    change = [_change(learner, s, images) for s, images in images_by_environment.items()]
+    every = range(learner.n_latents)
+    ends = [traverse(learner, images[:4], every, s, points=2) for s, images in images_by_environment.items()]
+    change = [np.abs(pair[:, :, 1] - pair[:, :, 0]).mean(axis=(0, 2, 3, 4)) for pair in ends]
     return rank_latents(learner_states(learner), np.sum(change, axis=0), spare, most)
 
 
@@ -121,14 +112,7 @@ def rank_latents(
     """Used latents, shared ones first and then by their `change` of the image, and a few unused ones."""
     used = (states == State.USED).sum(axis=0)
     order = sorted(range(len(used)), key=lambda n: (-used[n], -change[n]))
-    count = int((used > 0).sum())
-    return order[: min(count + spare, most)]
-
-
-def _change(learner: DecodingLearner, environment: int, images: np.ndarray) -> Float[np.ndarray, " N"]:
-    """Mean change of a pixel between the two ends of each latent's traversal."""
-    frames = traverse(learner, images[:4], range(learner.n_latents), environment, points=2)
-    return np.abs(frames[:, :, 1] - frames[:, :, 0]).mean(axis=(0, 2, 3, 4))
+    return order[: min(int(np.count_nonzero(used)) + spare, most)]
 
 
 def traversal_of(
@@ -182,7 +166,8 @@ def draw_traversals(
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0, pad=9)
     middles = [i * pitch + height / 2 for i in range(rows)]
-    axis.set_yticks(middles, (["seed"] if header else []) + [_name(n, names) for n in latents])
+    labels = [f"{(names or {}).get(n, '')}  z{n}".strip() for n in latents]
+    axis.set_yticks(middles, ["seed", *labels] if header else labels)
     used = np.any([block.states == State.USED for block in blocks], axis=0)
     for text, bold in zip(axis.get_yticklabels()[header:], used, strict=True):
         text.set(color=INK if bold else GREY, fontweight="bold" if bold else "normal")
@@ -191,11 +176,6 @@ def draw_traversals(
     axis.set_xlim(min([-0.3 * width, *columns]), lefts[-1] + total)
     axis.set_ylim(rows * pitch, 0)
     return [*columns, *lefts]
-
-
-def _name(latent: int, names: Mapping[int, str] | None) -> str:
-    meaning = (names or {}).get(latent)
-    return f"{meaning}  z{latent}" if meaning else f"z{latent}"
 
 
 def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
@@ -224,16 +204,13 @@ def reconstructions(
     lines = -(-len(environments) // columns)
     with styled():
         figure = new_figure(0.1 + columns * (3.4 + 1.05), 0.1 + lines * (3 * 3.4 / n * 1.09 + 0.40))
-        grid = figure.subplots(lines, columns, squeeze=False)
-        for axis in grid.flat:
-            axis.set_axis_off()
-        for axis, environment in zip(grid.flat, environments, strict=False):
+        for axis, environment in zip(blank_grid(figure, len(environments), columns), environments, strict=False):
             images = images_by_environment[environment][:n]
             rows = {"image": images, "reconstruction": learner.reconstruct(images, environment=environment)}
             if isinstance(learner, Dreams):
                 rows["dream"] = learner.dream(len(images), environment=environment, seed=0)
             draw_rows(axis, rows)
-            axis.set_title(_heading(environment, labels))
+            axis.set_title(heading(environment, labels))
     return figure
 
 
@@ -248,11 +225,6 @@ def draw_rows(axis: Axes, rows: Mapping[str, np.ndarray]) -> None:
     axis.tick_params(length=0)
     axis.set_xticks([])
     axis.set_yticks([i * pitch + (pitch - 3 * _GAP) / 2 for i in range(len(rows))], list(rows))
-
-
-def _heading(environment: int, labels: Mapping[int, str] | None) -> str:
-    name = (labels or {}).get(environment)
-    return f"{environment}  {name}" if name else f"environment {environment}"
 
 
 def _chosen(images_by_environment: Images) -> list[int]:

@@ -1,23 +1,28 @@
-"""Figures of a run, from its rows and its checkpoint."""
+"""All figures of a run, from its rows and its checkpoint, as files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from vase.learners.protocol import Decodes, Learner
+from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
+from vase.plots.curves import atypicality, probe_curves
 from vase.plots.figure_data import SHOWN, FigureData, make_figure_data
-from vase.plots.write import write_figures
+from vase.plots.latents import latent_use
+from vase.plots.page import axis_labels, environment_colours, environment_labels, overview
+from vase.plots.pictures import Images, reconstructions, traversals
+from vase.plots.style import save
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, make_plan
 
-IMAGES = 64
-"""Held-out images per environment that traversals and reconstructions are drawn from."""
+IMAGES = 64  # held-out images per environment that traversals and reconstructions are drawn from
 
 
 def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:
@@ -28,6 +33,29 @@ def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = Non
     return write_figures(directory.figures_path, learner, record, images)
 
 
+def write_figures(folder: Path, learner: Learner, record: Record, images_by_environment: Images) -> list[Path]:
+    """Draw every figure of a run into a folder, as PNG; returns the files.
+
+    Figures of what the learner cannot do are left out. Traversals and reconstructions show the environments with
+    held-out images that the learner knows already.
+    """
+    states = learner_states(learner)
+    known = {s: images for s, images in images_by_environment.items() if s < len(states)}
+    labels, colours = environment_labels(record), environment_colours(record)
+    figures: dict[str, Callable[[], Figure]] = {
+        "overview": lambda: overview(learner, record, known),
+        "atypicality": lambda: atypicality(record),
+        "probes": lambda: probe_curves(record),
+    }
+    if isinstance(learner, InfersEnvironments):
+        figures["latents"] = lambda: latent_use(states, labels, colours, record.moment(learner.steps))
+    if isinstance(learner, Decodes) and known:
+        names = axis_labels(record)
+        figures["traversals"] = lambda: traversals(learner, known, labels, colours=colours, names=names)
+        figures["reconstructions"] = lambda: reconstructions(learner, known, labels)
+    return [save(draw(), Path(folder) / f"{name}.png") for name, draw in figures.items()]
+
+
 def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureData | None:
     """The images that an experiment exports of a run, finished or not; None if its learner has no decoder."""
     learner, plan, record = open_run(directory, data)
@@ -35,9 +63,8 @@ def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureDa
         return None
     places = {world: s for world, s in record.environment_of.items() if s < len(learner_states(learner))}
     if not places:
-        raise ValueError(
-            f"{directory.path} has learnt nothing yet: go on with: vase train --resume --out {directory.path}"
-        )
+        remedy = f"vase train --resume --out {directory.path}"
+        raise ValueError(f"{directory.path} has learnt nothing yet: go on with: {remedy}")
     images = {world: _held_out(plan, world, number, SHOWN) for number, world in enumerate(places)}
     return make_figure_data(learner, images, places)
 

@@ -10,8 +10,12 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from vase import checkpoint
 
 WORLD_COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),  # Okabe and Ito
@@ -21,22 +25,14 @@ LATENT_COLOURS = ("#332288", "#CC6677", "#117733", "#AA4499", "#88CCEE", "#88225
 INK, GREY, PALE, EMPTY = "#222222", "#8C8C8C", "#DDDDDD", "#F4F4F4"
 
 _RC: dict[Any, Any] = {
-    "font.size": 9,
+    **dict.fromkeys(("font.size", "axes.labelsize"), 9),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 8),
+    **dict.fromkeys(("axes.labelcolor", "xtick.color", "ytick.color", "text.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
-    "axes.labelsize": 9,
     "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "text.color": INK,
     "hatch.linewidth": 0.6,
     "image.interpolation": "nearest",
 }
@@ -51,20 +47,22 @@ def styled() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches, that keeps its parts from overlapping."""
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(w_pad=0.06, h_pad=0.06)  # type: ignore[call-arg]
-    return figure
+    layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06)
+    return Figure(figsize=(width, height), layout=layout, facecolor="white")
+
+
+def blank_grid(figure: Figure | SubFigure, count: int, columns: int, least: int = 1) -> list[Axes]:
+    """Room for `count` pictures, line by line, in at least `least` lines; axes are invisible until drawn on."""
+    axes = figure.subplots(max(least, -(-count // columns)), columns, squeeze=False).flatten().tolist()
+    for axis in axes:
+        axis.set_axis_off()
+    return axes
 
 
 def save(figure: Figure, path: Path, dpi: int = 150) -> Path:
     """Write a PNG, replacing an older one in a single move."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
-    with styled():
-        figure.savefig(partial, dpi=dpi, format="png", metadata={"Software": None})
-    partial.replace(path)
+    with styled(), checkpoint.replacing(path) as file:
+        figure.savefig(file, dpi=dpi, format="png", metadata={"Software": None})
     return path
 
 
@@ -89,9 +87,5 @@ def rgb(images: np.ndarray) -> Float[np.ndarray, "... H W 3"]:
 
 def strip(images: np.ndarray, gap: int = 1) -> Float[np.ndarray, "H W 3"]:
     """(n, C, H, W) images side by side, with white gaps."""
-    tiles = rgb(images)
-    n, height, width, _ = tiles.shape
-    canvas = np.ones((height, n * (width + gap) - gap, 3))
-    for i, tile in enumerate(tiles):
-        canvas[:, i * (width + gap) : i * (width + gap) + width] = tile
-    return canvas
+    tiles = np.pad(rgb(images), ((0, 0), (0, 0), (0, gap), (0, 0)), constant_values=1.0)
+    return np.concatenate(tiles, axis=1)[:, : -gap or None]

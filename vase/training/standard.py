@@ -14,7 +14,7 @@ from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
 from vase.metrics.detection import compare_switch
-from vase.metrics.position import moves, position_latents
+from vase.metrics.latents import moves, position_latents
 from vase.metrics.probes import ProbeSuite
 from vase.metrics.worlds import measure_world
 from vase.rows import EndRow, KnownEnvironment, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow

@@ -10,8 +10,7 @@ from typing import Any
 from vase import checkpoint
 from vase.metrics.detection import switch_summary
 from vase.metrics.forgetting import Metric, forgetting, maximum, worst_of
-from vase.metrics.latents import recruited_latents, shared_latents, used_flags
-from vase.metrics.position import position_sentence
+from vase.metrics.latents import position_sentence, recruited_latents, shared_latents, used_flags
 from vase.metrics.record import Record
 from vase.training.directory import RunDirectory
 

@@ -9,14 +9,11 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Int64, UInt8
 
 from vase.spelling import did_you_mean
-
-Split = Literal["train", "test"]
 
 
 class Rejected(Exception):

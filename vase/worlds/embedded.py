@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import matplotlib
@@ -52,17 +53,12 @@ def glyphs() -> tuple[np.ndarray, np.ndarray]:
     """Draw ten letters in several fonts, heights, slants and widths, in a fixed shuffled order."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     fonts = [folder / font for font in FONTS if (folder / font).is_file()]
-    images, labels = [], []
-    for font in fonts:
-        for label, letter in enumerate(LETTERS):
-            drawn = _letter(font, letter)
-            for height in HEIGHTS:
-                for width in WIDTHS:
-                    for slant in SLANTS:
-                        images.append(_place(drawn, height, width, slant))
-                        labels.append(label)
+    forms = list(product(HEIGHTS, WIDTHS, SLANTS))
+    letters = [_letter(font, letter) for font, letter in product(fonts, LETTERS)]
+    images = np.stack([_place(letter, *form) for letter, form in product(letters, forms)])
+    labels = np.tile(np.repeat(np.arange(len(LETTERS)), len(forms)), len(fonts))
     order = np.random.default_rng(0).permutation(len(images))
-    return np.stack(images)[order], np.array(labels)[order]
+    return images[order], labels[order]
 
 
 def _letter(font: Path, letter: str) -> Image.Image:

@@ -24,16 +24,11 @@ from vase.worlds.resize import resize
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch, World
 
-CELEBA = (218, 178)
-"""Height and width of CelebA's aligned pictures."""
-CELEBA_CROP = (57, 25, 128)
-"""Top, left and side of the square about an aligned CelebA face: 128×128 about row 121, column 89, forehead to chin."""
-ORL_CENTRE, ORL_SIDE = (60.0, 46.0), 80.0
-"""Row and column of the middle of an ORL face, between eyes and mouth, and side of the square about it, in pixels."""
-ORL_SHIFT, ORL_ZOOM = 4.0, 0.05
-"""Largest shift of the square in pixels on each axis, and largest relative change of its side; it stays inside."""
-KEEP_FROM = 1000
-"""A folder with at least so many pictures is decoded once, and its patches are kept in the cache folder."""
+CELEBA = (218, 178)  # height and width of CelebA's aligned pictures
+CELEBA_CROP = (57, 25, 128)  # top, left and side of the square about an aligned face, forehead to chin
+ORL_CENTRE, ORL_SIDE = (60.0, 46.0), 80.0  # middle of a face (row, column), and side of the square about it, in pixels
+ORL_SHIFT, ORL_ZOOM = 4.0, 0.05  # largest shift of the square in pixels, and largest relative change of its side
+KEEP_FROM = 1000  # a folder with at least so many pictures is decoded once, and its patches are kept in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +69,7 @@ class OrlWorld:
 def face_world(
     canvas: int, split: str, inverse: bool, faces: StrPath | None, folder: StrPath | None, report: Report | None
 ) -> World:
-    """Make the world ``faces``, or ``inverse-faces``: from ``faces``, else from ``VASE_FACES``, else the ORL faces.
-
-    Raises:
-        DataUnavailable: no folder is named and no route leads to the ORL faces.
-    """
+    """Make the world ``faces``, or ``inverse-faces``: from ``faces``, else from ``VASE_FACES``, else the ORL faces."""
     named = faces if faces is not None else os.environ.get(sources.FACES_VARIABLE)
     if named:
         return face_folder(named, canvas, split, inverse, report)
@@ -94,17 +85,15 @@ def face_folder(path: StrPath, size: int, split: str, inverse: bool, report: Rep
     """
     root = Path(path).expanduser()
     if not root.is_dir():
-        raise FileNotFoundError(
-            f"faces folder {str(root)!r} does not exist; name a folder of face pictures (faces=DIR or "
-            f"{sources.FACES_VARIABLE}=DIR), or none to have the ORL faces"
+        remedy = (
+            f"name a folder of face pictures (faces=DIR or {sources.FACES_VARIABLE}=DIR), or none for the ORL faces"
         )
+        raise FileNotFoundError(f"faces folder {str(root)!r} does not exist; {remedy}")
     base, files, names = choose_files(root, split)
     patches = _patches(base, files, require_int("size", size, 1), report)
     images = (255 - patches if inverse else patches)[:, None]
     name, source = str(WorldSpec("faces", inverse=inverse)), f"faces ({len(files)} pictures in {base})"
-    if "" in names or len(names) < 2:
-        return ArrayWorld(name, images, source=source)
-    return ArrayWorld(name, images, *labelled(files, base, names), source)
+    return ArrayWorld(name, images, *labelled(files, base, names if len(names) > 1 else {""}), source)
 
 
 def face_square(picture: UInt8[np.ndarray, "H W"]) -> UInt8[np.ndarray, "s s"]:

@@ -48,23 +48,18 @@ class ArrayWorld:
 
 
 def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayWorld:
-    """Make a world of your images.
+    """Make a world of your images, with one whole number per image as its label if you have them.
 
-    Args:
-        images: (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
-            0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
-        labels: one whole number per image, optional.
-        name: the world's name; within one schedule it must be its own.
+    Images are (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
+    0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
     """
     pixels = _channels_first(as_pixels(_numpy(images)))
     if labels is None:
         return ArrayWorld(name, pixels)
     values = _numpy(labels)
     if values.shape != (len(pixels),) or values.dtype.kind not in "iu":
-        raise ValueError(
-            f"labels have shape {values.shape} and dtype {values.dtype}: one whole number per image is needed, "
-            f"shape ({len(pixels)},)"
-        )
+        found = f"labels have shape {values.shape} and dtype {values.dtype}"
+        raise ValueError(f"{found}: one whole number per image is needed, shape ({len(pixels)},)")
     return ArrayWorld(name, pixels, values.astype(np.int64))
 
 
@@ -85,13 +80,11 @@ def from_folder(path: StrPath, *, size: int = 32, channels: int | None = None, s
     if not root.is_dir():
         raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
     base, files, names = choose_files(root, split)
-    pictures = [_picture(file, size) for file in files]
+    pictures = [read_picture(file, size=size) for file in files]
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
     stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
     name, source = str(WorldSpec("folder", folder=str(path))), f"{len(files)} pictures in {base}"
     pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
-    if "" in names:
-        return ArrayWorld(name, pixels, source=source)
     return ArrayWorld(name, pixels, *labelled(files, base, names), source)
 
 
@@ -100,10 +93,8 @@ def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[s
     splits = [root / name for name in ("train", "test") if (root / name).is_dir()] if split else []
     if len(splits) == 1:
         missing = "test" if splits[0].name == "train" else "train"
-        raise ValueError(
-            f"image folder {str(root)!r} has a subfolder {splits[0].name!r} but none called {missing!r}; "
-            "add it, or put the pictures of both in one folder"
-        )
+        problem = f"has a subfolder {splits[0].name!r} but none called {missing!r}"
+        raise ValueError(f"image folder {str(root)!r} {problem}; add it, or put the pictures of both in one folder")
     bases = splits or [root]
     found = {base: _pictures(base) for base in bases}
     names = {_class_of(file, base) for base, files in found.items() for file in files}
@@ -121,8 +112,10 @@ def _pictures(base: Path) -> list[Path]:
     return files
 
 
-def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.ndarray, " N"], tuple[str, ...]]:
-    """The label of each file, and the classes that labels count: subfolders in alphabetical order."""
+def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.ndarray, " N"] | None, tuple[str, ...]]:
+    """The label of each file, and the classes that labels count: subfolders in alphabetical order; none for ""."""
+    if "" in names:
+        return None, ()
     classes = tuple(sorted(names))
     return np.array([classes.index(_class_of(file, base)) for file in files], np.int64), classes
 
@@ -132,24 +125,17 @@ def _class_of(file: Path, base: Path) -> str:
     return file.relative_to(base).parts[0] if file.parent != base else ""
 
 
-def read_picture(file: Path, mode: str | None = None) -> Image.Image:
-    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; name it if it cannot be read."""
+def read_picture(file: Path, mode: str | None = None, size: int | None = None) -> Image.Image:
+    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; as a square of ``size`` if given."""
     try:
         with Image.open(file) as opened:
             grey = opened.mode in {"1", "L", "LA"}
             if opened.mode in {"I", "I;16", "F"}:
                 raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
-            return opened.convert(mode or ("L" if grey else "RGB"))
+            picture = opened.convert(mode or ("L" if grey else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
-
-
-def _picture(file: Path, size: int) -> Image.Image:
-    """Read one picture at the wanted size."""
-    picture = read_picture(file)
-    if picture.size == (size, size):
-        return picture
-    return picture.resize((size, size), Image.Resampling.BILINEAR)
+    return picture if size is None else picture.resize((size, size), Image.Resampling.BILINEAR)
 
 
 def _numpy(values: Any) -> np.ndarray:
@@ -166,8 +152,6 @@ def _channels_first(images: UInt8[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "N
         images = images[:, None]
     elif images.shape[1] > 4:
         if images.shape[3] > 4:
-            raise ValueError(
-                f"images have shape {images.shape}: neither axis 1 nor axis 3 has 1 to 4 channels; reorder"
-            )
+            raise ValueError(f"images have shape {images.shape}: neither axis 1 nor axis 3 has 1 to 4 values; reorder")
         images = np.moveaxis(images, 3, 1)
     return np.array(images, order="C")

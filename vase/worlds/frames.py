@@ -25,8 +25,7 @@ from vase.worlds.rooms import WORLDS, render
 from vase.worlds.rooms.scenes import SIZE
 from vase.worlds.world import Batch
 
-LAB_HEIGHT, LAB_WIDTH = 84, 111
-"""Of a DeepMind Lab frame in the paper."""
+LAB_HEIGHT, LAB_WIDTH = 84, 111  # of a DeepMind Lab frame in the paper
 _CHUNK = 1024
 
 
@@ -83,21 +82,16 @@ def frame_world(
 def lab_frames(frames: Any, size: int = 64, where: str = "frames") -> UInt8[np.ndarray, "N size size 3"]:
     """Crop and resize frames as the paper does: 111×84 lose their right-most 27 columns; then area averages.
 
-    Args:
-        frames: colour, (N, height, width, 3) or (N, 3, height, width), 84 high and 111 wide, or square; uint8, or
-            floats in [0, 1].
-        size: side of the result; enlarging interpolates.
-        where: what messages call the frames.
+    ``frames`` are (N, height, width, 3) or (N, 3, height, width), 84 high and 111 wide, or square; uint8, or floats in
+    [0, 1]. Messages call them ``where``. Enlarging interpolates.
     """
     if frames.ndim != 4 or 0 in frames.shape or 3 not in (frames.shape[1], frames.shape[3]):
         raise ValueError(f"{where}: shape {frames.shape}, must be (N, height, width, 3) or (N, 3, height, width)")
     first = frames.shape[3] != 3
     height, width = frames.shape[2:] if first else frames.shape[1:3]
     if (height, width) != (LAB_HEIGHT, LAB_WIDTH) and height != width:
-        raise ValueError(
-            f"{where}: {height} high and {width} wide, must be {LAB_HEIGHT} high and {LAB_WIDTH} wide, or square; "
-            "crop or transpose them first"
-        )
+        rule = f"must be {LAB_HEIGHT} high and {LAB_WIDTH} wide, or square"
+        raise ValueError(f"{where}: {height} high and {width} wide, {rule}; crop or transpose them first")
     out = np.empty((len(frames), size, size, 3), np.uint8)
     for start in range(0, len(frames), _CHUNK):
         part = as_pixels(np.asarray(frames[start : start + _CHUNK]))
@@ -123,9 +117,8 @@ def _own(name: str, canvas: int, split: str, root: Path) -> FrameWorld:
         return FrameWorld(name, images[kept], factors, f"{len(kept)} frames in {whole_array}")
     if folder.is_dir() and not arrays:
         _, files, _ = choose_files(folder, split)
-        images = np.empty((len(files), canvas, canvas, 3), np.uint8)
-        for i, file in enumerate(files):
-            images[i] = lab_frames(np.asarray(read_picture(file).convert("RGB"))[None], canvas, str(file))[0]
+        pictures = [lab_frames(np.asarray(read_picture(file, "RGB"))[None], canvas, str(file)) for file in files]
+        images = np.concatenate(pictures)
         return FrameWorld(name, images, {}, f"{len(files)} frames in {folder}")
     raise FileNotFoundError(
         f"frames folder {str(root)!r} has no {split} frames of the world {name!r}; put {name}.npy there, or "
@@ -145,10 +138,9 @@ def _array(path: Path, canvas: int) -> tuple[UInt8[np.ndarray, "N size size 3"],
         raise ValueError(f"{path} cannot be read ({error}); save it with numpy.save, factors with savez") from error
     for name, values in factors.items():
         if values.dtype.kind not in "fiub" or values.shape != (len(frames),):
-            raise ValueError(
-                f"{path.with_suffix('.npz')}: {name!r} has dtype {values.dtype} and shape {values.shape}, must be "
-                f"({len(frames)},) floats, or whole numbers from 0 for classes"
-            )
+            found = f"{name!r} has dtype {values.dtype} and shape {values.shape}"
+            rule = f"must be ({len(frames)},) floats, or whole numbers from 0 for classes"
+            raise ValueError(f"{path.with_suffix('.npz')}: {found}, {rule}")
         if values.dtype.kind == "b":
             factors[name] = values.astype(np.int64)
     return lab_frames(frames, canvas, str(path)), factors

@@ -23,25 +23,20 @@ _log = logging.getLogger("vase.worlds")
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """What a name leaves open: the size of the images and the source of the data."""
+    """What a name leaves open: the size of the images and the source of the data.
 
-    canvas: int = 32
-    """Side of the images in pixels. Paper: 64."""
-    sprite: int = 20
-    """Side of the sprites in pixels; a size in the name wins. Paper: 28."""
-    split: str = "train"
-    """"train" or "test" images."""
-    folder: StrPath | None = None
-    """A folder of yours with the dataset's idx files."""
-    faces: StrPath | None = None
-    """A folder of face pictures for ``faces``; by default what ``VASE_FACES`` names, else the ORL faces."""
-    frames: StrPath | None = None
-    """A folder with frames of ``outdoors`` and ``indoors``, see ``frame_world``; by default they are rendered."""
+    With ``fallback``, data that cannot be obtained are replaced by the embedded stand-in instead of an error; the
+    world's ``name`` and ``source`` then say which data it really shows. Digits as large as the canvas replace faces.
+    """
+
+    canvas: int = 32  # side of the images in pixels. Paper: 64.
+    sprite: int = 20  # side of the sprites in pixels; a size in the name wins. Paper: 28.
+    split: str = "train"  # "train" or "test" images
+    folder: StrPath | None = None  # A folder of yours with the dataset's idx files
+    faces: StrPath | None = None  # a folder of face pictures; by default what VASE_FACES names, else the ORL faces
+    frames: StrPath | None = None  # a folder of frames, see ``frame_world``; by default they are rendered
     fallback: bool = False
-    """If the data cannot be obtained, use the embedded stand-in instead of raising; the world's ``name`` and ``source``
-    then say which data it really shows. Digits as large as the canvas stand in for faces."""
-    report: Report | None = None
-    """Called with one line per failed route."""
+    report: Report | None = None  # called with one line per failed route
 
     def __post_init__(self) -> None:
         check_split(self.split)
@@ -52,10 +47,8 @@ class WorldOptions:
 def make_world(world: str | WorldSpec, **options: Any) -> World:
     """Make a world from its name, e.g. ``"moving-fashion"`` or ``"inverse-mnist:12"`` (12-pixel sprites).
 
-    Args:
-        world: a name as in ``vase.worlds.spec``; ``"soft-inverse-fashion:32"`` is a negative with reduced contrast,
-            ``"folder:PATH"`` shows your own pictures, resized to the canvas.
-        options: fields of ``WorldOptions``, e.g. ``canvas=64, split="test"``.
+    ``vase.worlds.spec`` has the grammar: ``"soft-inverse-fashion:32"`` is a negative with reduced contrast,
+    ``"folder:PATH"`` shows your own pictures. Options are fields of ``WorldOptions``: ``canvas=64, split="test"``.
     """
     spec, chosen = world if isinstance(world, WorldSpec) else WorldSpec.parse(world), WorldOptions(**options)
     canvas, split = chosen.canvas, chosen.split

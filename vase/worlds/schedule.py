@@ -32,11 +32,8 @@ class Schedule(Iterator[Batch]):
     """Stages in order, in which worlds may return; iterates over batches.
 
     Batch t is drawn with ``np.random.default_rng([seed, t])`` and depends on nothing else, so the whole state is the
-    number of batches handed out, ``step``: saved and restored, a schedule continues exactly.
-
-    A world is identified by its name, in a schedule as in the rows of a run: ``timeline`` has the names and all stage
-    arithmetic. So ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is, and two
-    different worlds of one name are refused.
+    number of batches handed out, ``step``. A world is identified by its name, in a schedule as in the rows of a run: so
+    ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is.
     """
 
     def __init__(self, stages: Sequence[Stage], batch_size: int = 64, seed: int = 0) -> None:
@@ -50,16 +47,12 @@ class Schedule(Iterator[Batch]):
         for stage in self.stages:
             first = worlds.setdefault(stage.world.name, stage.world)
             if first is not stage.world and first != stage.world:
-                raise ValueError(
-                    f"two different worlds are called {first.name!r}: a name must identify a world; give each its own "
-                    "name, or use the same object in both stages"
-                )
+                remedy = "give each its own name, or use the same object in both stages"
+                raise ValueError(f"two different worlds are called {first.name!r}: names must differ; {remedy}")
         shapes = {name: tuple(world.image_shape) for name, world in worlds.items()}
         if len(set(shapes.values())) > 1:
-            raise ValueError(
-                f"image shapes differ within one schedule: {shapes}; one learner needs one shape, so give all of them "
-                "the same canvas and channels"
-            )
+            rule = "one learner needs one shape, so give all of them the same canvas and channels"
+            raise ValueError(f"image shapes differ within one schedule: {shapes}; {rule}")
         self.timeline = Timeline.of((stage.world.name, stage.steps) for stage in self.stages)
 
     @classmethod
@@ -112,10 +105,8 @@ class Schedule(Iterator[Batch]):
         """Continue from a saved ``state_dict()``; a state of another schedule is refused and nothing changes."""
         for key, mine in self._identity().items():
             if key not in state or state[key] != mine:
-                raise ValueError(
-                    f"saved schedule has {key} = {state.get(key)!r}, this one {mine!r}: a run can only go on with the "
-                    "schedule it was started with; build the same one"
-                )
+                found = f"saved schedule has {key} = {state.get(key)!r}, this one {mine!r}"
+                raise ValueError(f"{found}: a run can only go on with the schedule it began with; build the same one")
         step = require_int("saved step", state.get("step"), 0)
         if step > len(self):
             raise ValueError(f"saved step = {step}: this schedule ends at {len(self)}; build the same schedule")

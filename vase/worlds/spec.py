@@ -20,17 +20,13 @@ from vase.worlds.checks import require_int
 from vase.worlds.rooms import WORLDS
 from vase.worlds.timeline import Timeline
 
-SPRITES = ("mnist", "fashion", "digits", "glyphs")
-"""The datasets that are shown as sprites on a canvas."""
-NAMES = ("mnist", "fashion", "faces", "digits", "glyphs")
-"""All datasets."""
-FACES_VARIABLE = "VASE_FACES"
-"""The environment variable that names a folder of face pictures; without it ``faces`` are the ORL faces."""
+SPRITES = ("mnist", "fashion", "digits", "glyphs")  # the datasets that are shown as sprites on a canvas
+NAMES = ("mnist", "fashion", "faces", "digits", "glyphs")  # all datasets
+FACES_VARIABLE = "VASE_FACES"  # environment variable with a folder of face pictures; without it, the ORL faces
+# The contrast about mid-grey that ``soft-`` keeps: black becomes 26, white 230. The paper's appendix: "slightly
+# reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar".
 CONTRAST = 0.8
-"""The contrast about mid-grey that ``soft-`` keeps: black becomes 26, white 230. The paper's appendix: "slightly
-reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar"."""
-STEPS = 3_000
-"""Steps of a stage whose length is not given."""
+STEPS = 3_000  # steps of a stage whose length is not given
 _SPRITE_FORM = f"[moving-][soft-][inverse-]DATASET[:SPRITE] with DATASET one of {', '.join(SPRITES)}"
 _FORMS: dict[str, tuple[tuple[str, ...], str]] = {
     **dict.fromkeys(SPRITES, (("moving", "soft", "inverse", "sprite"), f"write {_SPRITE_FORM}")),
@@ -132,10 +128,8 @@ class StreamSpec:
     ('mnist,soft-fashion*500', Timeline(stages=(('mnist', 100), ('soft-fashion', 500))))
     """
 
-    entries: tuple[tuple[WorldSpec, int | None], ...]
-    """World and length of each stage; None for `steps`."""
-    steps: int = STEPS
-    """Length of the stages that give none."""
+    entries: tuple[tuple[WorldSpec, int | None], ...]  # world and length of each stage; None for `steps`
+    steps: int = STEPS  # length of the stages that give none
 
     def __post_init__(self) -> None:
         require_int("steps", self.steps, 1)
@@ -156,9 +150,8 @@ class StreamSpec:
                 raise ValueError(f"stream {text!r}: entry {position} is empty; write names with single commas between")
             name, star, length = entry.partition("*")
             if star and not (re.fullmatch(r"\s*\d+\s*", length) and int(length)):
-                raise ValueError(
-                    f"stream entry {entry.strip()!r}: after * comes a number of steps >= 1, e.g. mnist*500"
-                )
+                rule = "after * comes a number of steps >= 1, e.g. mnist*500"
+                raise ValueError(f"stream entry {entry.strip()!r}: {rule}")
             entries.append((WorldSpec.parse(name), int(length) if star else None))
         return cls(tuple(entries), steps)
 

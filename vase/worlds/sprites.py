@@ -7,25 +7,15 @@ from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 import numpy as np
-from jaxtyping import Int64, UInt8
 
 from vase.worlds.checks import require_int
+from vase.worlds.datasets import Labelled
 from vase.worlds.download import Report, StrPath, cache_folder
 from vase.worlds.resize import resize
 from vase.worlds.sources import load
 from vase.worlds.world import Batch
 
-
-@dataclass(frozen=True, eq=False)
-class Bank:
-    """Sprites resized once; worlds that show the same sprites at the same size share one bank."""
-
-    sprites: UInt8[np.ndarray, "N s s"]
-    labels: Int64[np.ndarray, " N"]
-    source: str
-
-
-_banks: WeakValueDictionary[tuple[object, ...], Bank] = WeakValueDictionary()
+_banks: WeakValueDictionary[tuple[object, ...], Labelled] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -33,13 +23,13 @@ class SpriteWorld:
     """Sprites of one dataset pasted on a square canvas.
 
     ``moving``: uniform whole-pixel offsets 0..canvas−sprite on both axes; otherwise centred. ``inverse``: 255 − image
-    over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1].
-    Two worlds are equal if their images are distributed alike, whatever their names.
+    over the whole canvas. Factors: ``label``, and ``x``, ``y`` in [0, 1]. Worlds with the same sprites of the same size
+    share one ``bank``. Two worlds are equal if their images are distributed alike, whatever their names.
     """
 
     name: str = field(compare=False)
     canvas: int
-    bank: Bank = field(repr=False)
+    bank: Labelled = field(repr=False)
     moving: bool = False
     inverse: bool = False
 
@@ -55,7 +45,7 @@ class SpriteWorld:
     @property
     def sprite(self) -> int:
         """Side of a sprite in pixels."""
-        return self.bank.sprites.shape[-1]
+        return self.bank.images.shape[-1]
 
     @property
     def source(self) -> str:
@@ -70,7 +60,7 @@ class SpriteWorld:
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` sprites with replacement and paste each at its place."""
         n = require_int("n", n, 1)
-        chosen = rng.integers(len(self.bank.sprites), size=n)
+        chosen = rng.integers(len(self.bank), size=n)
         side, span = self.sprite, self.canvas - self.sprite
         if self.moving and span:
             tops, lefts = rng.integers(span + 1, size=(2, n))
@@ -79,7 +69,7 @@ class SpriteWorld:
             tops = lefts = np.full(n, span // 2)
             y, x = np.full(n, 0.5), np.full(n, 0.5)
         images = np.zeros((n, 1, self.canvas, self.canvas), np.uint8)
-        sprites = self.bank.sprites[chosen]
+        sprites = self.bank.images[chosen]
         for image, sprite, top, left in zip(images, sprites, tops.tolist(), lefts.tolist(), strict=True):
             image[0, top : top + side, left : left + side] = sprite
         if self.inverse:
@@ -90,13 +80,13 @@ class SpriteWorld:
 def check_fits(canvas: int, sprite: int) -> None:
     """Refuse a sprite that is larger than its canvas."""
     if canvas < sprite:
-        raise ValueError(
-            f"canvas = {canvas} is smaller than sprite = {sprite}: a sprite must fit on its canvas; "
-            f"use canvas >= {sprite} or a smaller sprite"
-        )
+        remedy = f"use canvas >= {sprite} or a smaller sprite"
+        raise ValueError(f"canvas = {canvas} is smaller than sprite = {sprite}: a sprite must fit; {remedy}")
 
 
-def bank(dataset: str, sprite: int, split: str, folder: StrPath | None, fallback: bool, report: Report | None) -> Bank:
+def bank(
+    dataset: str, sprite: int, split: str, folder: StrPath | None, fallback: bool, report: Report | None
+) -> Labelled:
     """Load a dataset and resize its images to ``sprite`` × ``sprite``, once for all worlds that are alive."""
     side = require_int("sprite", sprite, 1)
     where = (side, split, None if folder is None else os.fspath(folder), str(cache_folder()))
@@ -105,7 +95,7 @@ def bank(dataset: str, sprite: int, split: str, folder: StrPath | None, fallback
         return held
     data = load(dataset, split, folder, report, fallback)
     real = data.source.split()[0]
-    held = _banks.get((real, *where)) or Bank(resize(data.images, side), data.labels, data.source)
+    held = _banks.get((real, *where)) or Labelled(resize(data.images, side), data.labels, data.source)
     _banks[(real, *where)] = held
     if real != dataset:
         _banks[("stand-in for", dataset, *where)] = held

@@ -47,10 +47,7 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class SoftWorld:
-    """Another world with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image.
-
-    The other attributes of that world (classes, size of sprites, source) are passed on.
-    """
+    """Another world with its contrast reduced to ``CONTRAST`` about mid-grey, over the whole image."""
 
     name: str = field(compare=False)
     inner: World

@@ -17,8 +17,7 @@ from vase.experiments.common.numbers import MEASURES, measure_of
 from vase.experiments.common.seed_curves import draw_probes, seed_curve
 from vase.experiments.results import Result, Results
 from vase.metrics.forgetting import Metric
-from vase.metrics.latents import row_states
-from vase.metrics.position import axis_names
+from vase.metrics.latents import axis_names, row_states
 from vase.plots.curves import draw_stages
 from vase.plots.figure_data import FigureData
 from vase.plots.pictures import SPAN, draw_rows, draw_traversals, traversal_page

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import UInt8
@@ -24,16 +24,11 @@ from vase.worlds.checks import require_int
 from vase.worlds.download import DataUnavailable, Report, cache_folder
 from vase.worlds.rooms.scenes import SIZE, Scene, factors, make_scene
 
-COUNTS = {"train": 12_000, "test": 2_000}
-"""Frames of each world."""
-VERSION = 1
-"""Of what the worlds look like; frames of another version are not taken from the cache."""
-PART = 500
-"""Frames between two saves."""
-FIRST = 20
-"""Frames that the estimate of the time is made from."""
-LIBRARIES = "libegl1 libgl1 libglu1-mesa libgl1-mesa-dri libfontconfig1 libfreetype6"
-"""Debian's packages for OpenGL without a screen."""
+COUNTS = {"train": 12_000, "test": 2_000}  # frames of each world
+VERSION = 1  # of the look of the worlds; frames of another version are not taken from the cache
+PART = 500  # frames between two saves
+FIRST = 20  # frames that the estimate of the time is made from
+LIBRARIES = "libegl1 libgl1 libglu1-mesa libgl1-mesa-dri libfontconfig1 libfreetype6"  # Debian's, for OpenGL
 _log = logging.getLogger("vase.worlds")
 
 
@@ -66,10 +61,8 @@ def is_rendered(world: str, split: str, count: int | None = None, seed: int = 0)
 def rendered(world: str, split: str, count: int | None = None, seed: int = 0, report: Report | None = None) -> Frames:
     """Frames of a world from the cache, rendered first if they are missing; the array is mapped, not read.
 
-    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share.
-
-    Raises:
-        DataUnavailable: a package or library is missing, or the cache folder cannot be written.
+    `count` frames, by default `COUNTS`; `seed` is that of the scenes, which both worlds share. `DataUnavailable` if a
+    package or library is missing, or if the cache folder cannot be written.
     """
     path = where(world, split, count, seed)
     if not is_rendered(world, split, count, seed):
@@ -106,41 +99,36 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
     """Render part by part, skip the parts that are there, and leave one array with its factors."""
     stage: Drawer | None = None
     images = np.empty((count, SIZE, SIZE, 3), np.uint8)
-    rows: dict[str, list[np.ndarray]] = {}
+    kept: list[dict[str, np.ndarray]] = []
     progress = _Progress(f"{world} {split}", count, report)
     parts = [path.with_suffix(f".part{start}") for start in range(0, count, PART)]
     try:
         for part, start in zip(parts, range(0, count, PART), strict=True):
             stop = min(start + PART, count)
-            found = _kept(part)
-            if found:
+            if found := _kept(part):
                 images[start:stop] = found.pop("images")
                 progress.skip(stop)
             else:
                 stage = stage or open_stage(world, make_scene(seed, split, start))
                 found = _draw(stage, seed, split, images, range(start, stop), progress)
-                checkpoint.write_bytes_atomic(part, _bytes(images=images[start:stop], **found))
-            for name, values in found.items():
-                rows.setdefault(name, []).append(values)
+                checkpoint.write_arrays_atomic(part, {"images": images[start:stop], **found})
+            kept.append(found)
         with checkpoint.replacing(path) as file:
             np.save(file, images)
-        checkpoint.write_bytes_atomic(
-            path.with_suffix(".npz"), _bytes(**{name: np.concatenate(rows[name]) for name in rows})
-        )
+        joined = {name: np.concatenate([found[name] for found in kept]) for name in kept[0]}
+        checkpoint.write_arrays_atomic(path.with_suffix(".npz"), joined)
         for part in parts:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise DataUnavailable(
-            f"{path.parent} cannot be written ({error.strerror or error}); let VASE_DATA name another folder."
-        ) from error
+        reason = f"{path.parent} cannot be written ({error.strerror or error})"
+        raise DataUnavailable(f"{reason}; let VASE_DATA name another folder.") from error
 
 
 def _kept(part: Path) -> dict[str, np.ndarray]:
     """What was rendered before; nothing if the file is not there, or another process has just finished with it."""
     try:
-        with np.load(io.BytesIO(part.read_bytes())) as kept:
-            return dict(kept)
-    except (FileNotFoundError, zipfile.BadZipFile):
+        return checkpoint.read_arrays(part)
+    except (FileNotFoundError, ValueError):
         return {}
 
 
@@ -148,14 +136,13 @@ def _draw(
     stage: Drawer, seed: int, split: str, images: np.ndarray, indices: range, progress: _Progress
 ) -> dict[str, np.ndarray]:
     """Draw some frames into `images` and return their factors."""
-    found: dict[str, list[float | int]] = {}
+    rows = []
     for index in indices:
         scene = make_scene(seed, split, index)
         images[index], visible = stage.draw(scene)
-        for name, value in factors(scene, visible).items():
-            found.setdefault(name, []).append(value)
+        rows.append(factors(scene, visible))
         progress.drawn(index + 1)
-    return {name: np.array(values) for name, values in found.items()}
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 class _Progress:
@@ -181,9 +168,3 @@ class _Progress:
             left = (self.count - done) / pace
             rest = f"{pace:.0f} frames/s, about {left:.0f} s left" if done < self.count else f"{pace:.0f} frames/s"
             self.report(f"{self.title}: rendered {done:,} of {self.count:,} frames, {rest}")
-
-
-def _bytes(**arrays: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()

@@ -9,41 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 SPLITS = ("train", "test")
-COLOURS = ("red", "blue", "yellow", "purple")
-"""Of balls; the factor `ball_colour` counts them from 0."""
-SIZE = 64
-"""Side of a frame in pixels."""
-FIELD = math.radians(75)
-"""Field of view, in both directions."""
-EYE = 1.5
-"""Height of the eye."""
-SIDES = (6.0, 12.0)
-"""Smallest and largest room."""
-PITCH = math.radians(10)
-"""Largest tilt of the view, up or down."""
-MARGIN = 1.0
-"""Between the eye and any wall."""
-NEAR = 2.0
-"""Least distance of the wall ahead: no pose stares at a wall."""
-BALL = 1.0
-"""Diameter of a ball."""
-REACH = 6.0
-"""Largest distance of a ball that is put into view on purpose."""
-IN_VIEW = 0.8
-"""Share of the scenes with such a ball."""
-PROPS = 3
-"""Large things along the walls."""
-_TRIES = 200
-"""Spots that are tried for a ball in view."""
+COLOURS = ("red", "blue", "yellow", "purple")  # of balls; the factor `ball_colour` counts them from 0
+SIZE = 64  # side of a frame in pixels
+FIELD = math.radians(75)  # field of view, in both directions
+EYE = 1.5  # height of the eye
+SIDES = (6.0, 12.0)  # smallest and largest room
+PITCH = math.radians(10)  # largest tilt of the view, up or down
+MARGIN = 1.0  # between the eye and any wall
+NEAR = 2.0  # least distance of the wall ahead: no pose stares at a wall
+BALL = 1.0  # diameter of a ball
+REACH = 6.0  # largest distance of a ball that is put into view on purpose
+IN_VIEW = 0.8  # share of the scenes with such a ball
+PROPS = 3  # large things along the walls
+_TRIES = 200  # spots that are tried for a ball in view
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(NamedTuple):
     """Something on the floor: where, which way it is turned, and its colour or kind."""
 
     x: float
@@ -52,8 +38,7 @@ class Thing:
     kind: int
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """All that a renderer needs."""
 
     side: float
@@ -61,8 +46,7 @@ class Scene:
     z: float
     heading: float
     pitch: float
-    balls: tuple[Thing, ...]
-    """Nearest first."""
+    balls: tuple[Thing, ...]  # nearest first
     props: tuple[Thing, ...]
 
 
@@ -84,11 +68,8 @@ def make_scene(seed: int, split: str, index: int) -> Scene:
 
 def distance_to_wall(side: float, x: float, z: float, heading: float) -> float:
     """How far the walls are in a direction."""
-    steps = []
-    for place, slope in ((x, math.cos(heading)), (z, -math.sin(heading))):
-        if slope:
-            steps.append(((side if slope > 0 else 0.0) - place) / slope)
-    return min(steps)
+    slopes = ((x, math.cos(heading)), (z, -math.sin(heading)))
+    return min(((side if slope > 0 else 0.0) - place) / slope for place, slope in slopes if slope)
 
 
 def bearing(scene: Scene, ball: Thing) -> float:

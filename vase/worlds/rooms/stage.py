@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
@@ -16,33 +15,26 @@ from pyglet import gl
 
 from vase.worlds.rooms.scenes import BALL, COLOURS, EYE, FIELD, SIZE, Scene
 
-SHOWN = 2
-"""Pixels that a ball covers at least if it can be seen."""
-SUN = (0.8, 1.0, 0.45)
-"""Where light comes from: east, above, south. It tells opposite walls apart."""
+SHOWN = 2  # pixels that a ball covers at least if it can be seen
+SUN = (0.8, 1.0, 0.45)  # where light comes from: east, above, south. It tells opposite walls apart.
 
 
-@dataclass(frozen=True)
-class Surface:
+class Surface(NamedTuple):
     """A texture of MiniWorld, and how much of its red, green and blue is left."""
 
     texture: str
     tint: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What makes a world look different from the other one: textures, walls, props and light."""
 
     floor: Surface
-    ground: float
-    """How far the floor goes on behind the walls."""
-    walls: tuple[Surface, Surface]
-    """Of the eastern and western walls, and of the northern and southern ones."""
+    ground: float  # how far the floor goes on behind the walls
+    walls: tuple[Surface, Surface]  # of the eastern and western walls, and of the northern and southern ones
     wall_height: float
     ceiling: Surface | None
-    props: tuple[tuple[str, float], tuple[str, float]]
-    """Mesh and height of the two kinds."""
+    props: tuple[tuple[str, float], tuple[str, float]]  # mesh and height of the two kinds
     sky: tuple[float, float, float]
     light: tuple[float, float, float]
     ambient: tuple[float, float, float]
