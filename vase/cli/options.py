@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from vase.cli.parsing import whole_number
 from vase.config import VASEConfig
-from vase.training.settings import PRESET_DEFAULTS, RunSettings
+from vase.training.settings import FOLDERS, PRESET_DEFAULTS, RunSettings, absolute
+from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 BACKENDS = ("processes", "ray", "dask")
 """Those of vase.sweeps.backends, which is slow to import; a test compares the two."""
@@ -77,15 +78,12 @@ def _default_text(name: str) -> str:
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings of a run that the command line gives, as arguments of RunSettings."""
-    from vase.training.sources import pictured, whole_path
-    from vase.worlds.spec import FACES_VARIABLE
-
     given: dict[str, Any] = {name: getattr(arguments, name, None) for name in _FIELDS}
     given = {name: value for name, value in given.items() if value is not None}
     starting, faces = not getattr(arguments, "resume", False), os.environ.get(FACES_VARIABLE)
-    if starting and faces and "faces" in pictured(given.get("stream", "")):
+    if starting and faces and "stream" in given and "faces" in StreamSpec.parse(given["stream"]).picture_folders:
         given.setdefault("faces", faces)
-    given |= {name: whole_path(given[name]) for name in ("data", "faces", "frames") if given.get(name)}
+    given |= {name: absolute(given[name]) for name in FOLDERS if given.get(name)}
     return given | ({"overrides": _assignments(given["overrides"])} if "overrides" in given else {})
 
 

@@ -21,7 +21,6 @@ from vase.training.directory import RunDirectory
 from vase.training.plan import make_plan
 from vase.training.process import interruptible
 from vase.training.settings import RunSettings
-from vase.training.sources import absolute
 from vase.training.summary import summary
 
 POLL_SECONDS = 0.5
@@ -48,15 +47,10 @@ class Cell:
             return "new"
         directory = RunDirectory(self.path)
         try:
-            started = directory.settings()
+            directory.settings()
         except (OSError, ValueError, TypeError):
             return "started"  # damaged: resuming it reports how
-        for name in absolute(self.settings).differences(absolute(started)):
-            ours, theirs = getattr(self.settings, name), getattr(started, name)
-            raise ValueError(
-                f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: "
-                "use the same settings to resume, or name another directory with --out."
-            )
+        directory.require_same(self.settings, "use the same settings to resume, or name another directory with --out")
         try:
             return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"
         except (OSError, ValueError):
@@ -192,7 +186,7 @@ def _summary(cell: Cell) -> dict[str, Any]:
 
 def portable(cell: Cell) -> Cell:
     """The same run for a worker with another working directory: absolute paths, one thread."""
-    return Cell(Path(os.path.abspath(cell.path)), replace(absolute(cell.settings), threads=1))
+    return Cell(Path(os.path.abspath(cell.path)), replace(cell.settings.with_absolute_folders(), threads=1))
 
 
 @dataclass

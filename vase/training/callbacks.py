@@ -18,9 +18,9 @@ from vase.checkpoint import State
 from vase.distributed import Distributed
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
-from vase.training.directory import RunDirectory
+from vase.rows import Row
+from vase.training.directory import RowWriter, RunDirectory
 from vase.training.plan import Plan
-from vase.training.row_writer import RowWriter
 from vase.worlds import Batch
 
 AnyRow = Mapping[str, Any]
@@ -98,12 +98,6 @@ class Run:
     stopping: bool = False
     """Ctrl-C or SIGTERM was received: the run ends after this step."""
 
-    def __post_init__(self) -> None:
-        names = [callback.name for callback in self.callbacks]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two callbacks are named {name!r}: give each a `name` of its own.")
-
     @property
     def step(self) -> int:
         """Batches drawn from the stream so far."""
@@ -128,6 +122,10 @@ class Run:
     def environments(self) -> int:
         """Environments that the learner knows; 0 for a learner without environments."""
         return len(self.learner.environments) if isinstance(self.learner, InfersEnvironments) else 0
+
+    def row(self, kind: str) -> Row:
+        """The first columns of a row of a kind: where in the stream it is written."""
+        return {"kind": kind, "step": self.step, "stage": self.stage, "world": self.world}
 
     def write(self, rows: Iterable[AnyRow]) -> None:
         """Append rows, and show them to all callbacks."""

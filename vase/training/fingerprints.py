@@ -15,10 +15,9 @@ from vase.training.callbacks import Callback, Run
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan
 from vase.training.settings import RunSettings
-from vase.training.sources import pictured
 from vase.worlds.folders import ArrayWorld
 from vase.worlds.frames import FrameWorld
-from vase.worlds.sources import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE, WorldSpec
 from vase.worlds.world import World
 
 MAX_PARTS = 32
@@ -103,7 +102,7 @@ def require_same_images(
         if not same:
             what = "its images have changed" if before == source else f"now it would be {source}"
             remedy = "restore the original images"
-            if "faces" in pictured(world) and plan.settings.faces is None:
+            if WorldSpec.parse(world).picture_folder == "faces" and plan.settings.faces is None:
                 value = os.environ.get(FACES_VARIABLE)
                 remedy = f"{FACES_VARIABLE} is {value or 'not set'} in the environment, set it to its original value"
             raise ValueError(

@@ -18,6 +18,7 @@ from vase.images import as_bytes
 from vase.imagination import Explorer, Translation, augmented, movable_latents
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.learners.records import Step
+from vase.metrics.disentanglement import rounded
 from vase.metrics.probes import ProbeSuite
 from vase.rows import ImaginationRow
 from vase.training.callbacks import Callback, Run
@@ -123,15 +124,14 @@ class Imagination(Callback):
         world, step = run.world, run.step
         if self.explorer is None or world not in self._actions:
             return batch
-        met = batch
+        met, explorer = batch, self._acting(world)
         if world in self._imagined:
             batch = self._imagine(world)(met, np.random.default_rng([self.plan.settings.seed, step, _SALT]))
-        self.explorer.action = self._actions[world]
-        self.explorer.learn(met.images)
+        explorer.learn(met.images)
         if step % FOCUS_EVERY == 0:
-            found = movable_latents(self._learner, self.explorer.action, met.images, seed=self.explorer.seed)
+            found = movable_latents(self._learner, explorer.action, met.images, seed=explorer.seed)
             if len(found):
-                self.explorer.latents = found
+                explorer.latents = found
         return batch
 
     def on_step(self, run: Run, step: Step) -> list[ImaginationRow]:
@@ -142,14 +142,12 @@ class Imagination(Callback):
                 rows = [suite.after_step(self._learner, run.step) for suite in suites]
                 if all(rows):
                     (now,), (then,) = rows
-                    scores.append(
-                        {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"], "ceiling": then["accuracy"]}
-                    )
+                    score = {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"]}
+                    scores.append({**score, "ceiling": then["accuracy"]})
         if run.world in self._imagined and run.step % self.plan.settings.probe_every == 0:
             distance = self._distance(run.world)
             scores = [{**row, **distance} for row in scores] or [distance]
-        place = {"kind": "imagination", "step": run.step, "stage": run.stage, "world": run.world}
-        return [cast(ImaginationRow, {**place, **row}) for row in scores]
+        return [cast(ImaginationRow, {**run.row("imagination"), **row}) for row in scores]
 
     def on_stage_end(self, run: Run) -> tuple[()]:
         """Keep pictures of what was imagined, and of how the learner reconstructs images that it has not seen."""
@@ -189,8 +187,8 @@ class Imagination(Callback):
     def _distance(self, world: str) -> dict[str, Any]:
         """Root mean squared distance of the encoding from z* per latent, before and after acting."""
         close = self._acting(world).distance(self._held_out(world, HELD_OUT), seed=self.plan.settings.seed)
-        before, after = ([float(f"{value:.6g}") for value in values] for values in (close.before, close.after))
-        return {"latents": close.latents.tolist(), "before": before, "after": after}
+        distances = {"before": close.before.tolist(), "after": close.after.tolist()}
+        return {"latents": close.latents.tolist(), **rounded(distances)}
 
     # ---------------------------------------------------------------- saving
 

@@ -16,6 +16,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -27,11 +28,8 @@ from vase.training.callbacks import AnyRow, Callback, Run
 from vase.training.summary import switch_sentence
 
 
-class Watcher(Callback):
-    """Shows notes, the resumed step and announced switches as lines; a context manager."""
-
-    last: Step | None = None
-    """The last step with a loss: a held batch has none."""
+class Output:
+    """Where progress is shown; a context manager."""
 
     def __enter__(self) -> Self:
         return self
@@ -42,6 +40,48 @@ class Watcher(Callback):
     def print(self, text: str) -> None:
         """Show one line."""
         raise NotImplementedError
+
+
+class PlainOutput(Output):
+    """Lines in a log."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+
+    def print(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+
+class LiveOutput(Output):
+    """Progress bars at the bottom of a terminal, a line of text below them, and lines that scroll by above."""
+
+    def __init__(self, console: Console | None, *columns: ProgressColumn | str) -> None:
+        shape = (TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn(), *columns)
+        self.bars = Progress(*shape, console=console, expand=True)
+        self.below = Text()
+        self._live = Live(Group(self.bars, self.below), console=console, refresh_per_second=5)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._live.__exit__(*exception)
+
+    def print(self, text: str) -> None:
+        self._live.console.print(Text(text))
+
+
+def is_interactive() -> bool:
+    """Whether the output goes to a terminal that can show bars."""
+    return Console().is_terminal and os.environ.get("TERM") != "dumb"
+
+
+class Watcher(Output, Callback):
+    """Shows notes, the resumed step and announced switches as lines."""
+
+    last: Step | None = None
+    """The last step with a loss: a held batch has none."""
 
     def on_note(self, text: str) -> None:
         self.print(text)
@@ -76,17 +116,12 @@ class Watcher(Callback):
         return ", ".join(parts)
 
 
-class Lines(Watcher):
+class Lines(PlainOutput, Watcher):
     """Plain lines: one every `every` steps, one per switch and per note."""
 
     def __init__(self, every: int = 100, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
         self.every = every
-        self.stream = stream or sys.stdout
-        self._since = (0, time.perf_counter())
-
-    def print(self, text: str) -> None:
-        """Write one line at once."""
-        print(text, file=self.stream, flush=True)
 
     def on_start(self, run: Run) -> None:
         super().on_start(run)
@@ -103,44 +138,21 @@ class Lines(Watcher):
         return ()
 
 
-class Display(Watcher):
+class Display(LiveOutput, Watcher):
     """A progress bar with the remaining time and the latest numbers; switches scroll by above it."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-            console=self.console,
-            expand=True,
-        )
-        self._task = self._bar.add_task("preparing the data", total=None)
-        self._status = Text("")
-        self._live = Live(Group(self._bar, self._status), console=self.console, refresh_per_second=5)
-
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._live.__exit__(*exception)
-
-    def print(self, text: str) -> None:
-        """Write one line above the bar."""
-        self._live.console.print(Text(text))
+        super().__init__(console, TimeElapsedColumn(), "left", TimeRemainingColumn(elapsed_when_finished=False))
+        self._task = self.bars.add_task("preparing the data", total=None)
 
     def on_start(self, run: Run) -> None:
-        self._bar.reset(self._task, total=run.total, completed=run.step)
+        self.bars.reset(self._task, total=run.total, completed=run.step)
         super().on_start(run)
 
     def on_step(self, run: Run, step: Step) -> tuple[()]:
         super().on_step(run, step)
-        self._bar.update(self._task, completed=run.step, description=run.world)
-        self._status.plain = self.numbers(run)
+        self.bars.update(self._task, completed=run.step, description=run.world)
+        self.below.plain = self.numbers(run)
         return ()
 
 
@@ -148,7 +160,7 @@ def watcher(quiet: bool = False) -> Watcher:
     """The display that suits where the output goes."""
     if quiet:
         return Lines(every=500)
-    return Display() if Console().is_terminal and os.environ.get("TERM") != "dumb" else Lines(every=100)
+    return Display() if is_interactive() else Lines(every=100)
 
 
 class TensorBoard(Callback):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from vase.config import preset
-from vase.worlds.spec import StreamSpec, canonical
+from vase.worlds.spec import StreamSpec, WorldSpec, canonical
 
 ProbeMode = Literal["periodic", "online", "none"]
 THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
@@ -26,6 +27,12 @@ PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
     "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
 }
 """Preset -> settings in which it differs from the defaults of the fields."""
+_MINIMA = dict.fromkeys(
+    ("steps", "canvas", "sprite", "probe_every", "checkpoint_every", "rows_every", "threads"), 1
+) | {"seed": 0, "batch_size": 2}
+"""The smallest value of each field that counts something."""
+FOLDERS = ("data", "faces", "frames")
+"""Fields that name a folder."""
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
 _SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
@@ -109,16 +116,16 @@ class RunSettings:
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
-        options = {name: value for name, value in self.overrides.items() if name.startswith("learner.")}
-        rest = {name: value for name, value in self.overrides.items() if name not in options}
-        object.__setattr__(self, "overrides", rest)
-        given = {name.removeprefix("learner."): value for name, value in options.items()}
-        object.__setattr__(self, "learner_options", {**self.learner_options, **given})
+        overrides: dict[str, Any] = {}
+        learner_options = dict(self.learner_options)
+        for name, value in self.overrides.items():
+            target = learner_options if name.startswith("learner.") else overrides
+            target[name.removeprefix("learner.")] = value
+        object.__setattr__(self, "overrides", overrides)
+        object.__setattr__(self, "learner_options", learner_options)
         preset(self.preset)
-        least = {"seed": 0, "batch_size": 2}
-        counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
-        for name in (*counts, "threads"):
-            value, low = getattr(self, name), least.get(name, 1)
+        for name, low in _MINIMA.items():
+            value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ValueError(f"{name}={value!r}: must be a whole number of at least {low}.")
         if self.probes not in ("periodic", "online", "none"):
@@ -165,8 +172,7 @@ class RunSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""
-        values = {**asdict(self), "overrides": dict(self.overrides), "learner_options": dict(self.learner_options)}
-        return {name: value for name, value in values.items() if name not in _SELDOM or value != _SELDOM[name]}
+        return {name: value for name, value in asdict(self).items() if name not in _SELDOM or value != _SELDOM[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
@@ -174,6 +180,30 @@ class RunSettings:
         return cls(**values)
 
     def differences(self, other: RunSettings) -> list[str]:
-        """Names of the fields that define what is computed and differ."""
-        mine, others = self.to_dict(), other.to_dict()
+        """Names of the fields that define what is computed and differ; two paths of one folder do not."""
+        mine, others = (settings.with_absolute_folders().to_dict() for settings in (self, other))
         return [f.name for f in fields(self) if f.name not in _PLACE and mine.get(f.name) != others.get(f.name)]
+
+    def with_absolute_folders(self) -> RunSettings:
+        """The same run for a process with another working directory or home.
+
+        >>> RunSettings(stream="mnist, folder:/cats/../dogs*500").with_absolute_folders().stream
+        'mnist,folder:/dogs*500'
+        """
+
+        def whole(name: str) -> str:
+            return str(WorldSpec.parse(name).with_absolute_folder())
+
+        folders: dict[str, Any] = {name: absolute(path) for name in FOLDERS if (path := getattr(self, name))}
+        return replace(
+            self,
+            stream=str(StreamSpec.parse(self.stream, self.steps).with_absolute_folders()),
+            imagination=",".join(map(whole, self.imagined)),
+            anticipation=",".join(f"{whole(met)}>{whole(unmet)}" for met, unmet in self.anticipated),
+            **folders,
+        )
+
+
+def absolute(path: str) -> str:
+    """The absolute path of a folder that a person named, who may have written ~."""
+    return os.path.abspath(os.path.expanduser(path))
