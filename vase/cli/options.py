@@ -10,11 +10,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from vase.cli.parsing import whole_number
 from vase.config import VASEConfig
+from vase.sweeps import BACKENDS
 from vase.training.settings import FOLDERS, PRESET_DEFAULTS, RunSettings, absolute
 from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
-BACKENDS = ("processes", "ray", "dask")
-"""Those of vase.sweeps.backends, which is slow to import; a test compares the two."""
 _FIELDS = {field.name: field for field in dataclasses.fields(RunSettings)}
 _CONFIGURATION = {field.name for field in dataclasses.fields(VASEConfig)}
 _SHARED: dict[str, dict[str, Any]] = {
@@ -24,8 +23,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--jobs": {"type": whole_number, "default": 2, "metavar": "N", "help": "runs at the same time (default: 2)"},
     "--backend": {
         "choices": BACKENDS,
-        "default": "processes",
-        "help": "this machine or a cluster (default: processes)",
+        "default": BACKENDS[0],
+        "help": "this machine or a cluster (default: %(default)s)",
     },
     "--address": {"help": "address of a running Ray or Dask cluster (default: start one on this machine)"},
     "--seeds": {"help": "e.g. 0-4 or 0,1,7 (default: 0, or those of the experiment)"},
@@ -78,8 +77,7 @@ def _default_text(name: str) -> str:
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings of a run that the command line gives, as arguments of RunSettings."""
-    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in _FIELDS}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in vars(arguments).items() if name in _FIELDS and value is not None}
     starting, faces = not getattr(arguments, "resume", False), os.environ.get(FACES_VARIABLE)
     if starting and faces and "stream" in given and "faces" in StreamSpec.parse(given["stream"]).picture_folders:
         given.setdefault("faces", faces)

@@ -17,8 +17,7 @@ from vase.experiments.experiment import Experiment
 from vase.experiments.results import FOLDERS, Job, Result, require_same
 from vase.experiments.writer import analyse, export, exported_rows
 from vase.rows import Row
-from vase.sweeps import Cell, Outcome, Status, run_many
-from vase.sweeps.backends import Backend
+from vase.sweeps import Backend, Cell, Outcome, Status, run_many
 from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 Watch = Callable[[Sequence[Status]], None]

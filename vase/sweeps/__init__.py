@@ -1,7 +1,7 @@
 """Sweeps: many runs in parallel, every seed with every combination of varied values."""
 
 # ruff: noqa: F401
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from vase.lazy import attach
 
@@ -10,3 +10,6 @@ if TYPE_CHECKING:
 else:
     _names = ("Cell", "Outcome", "Status", "Stopped", "run_many")
     __getattr__, __dir__, __all__ = attach(__name__, dict.fromkeys(_names, "runner"))
+
+Backend = Literal["processes", "ray", "dask"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)

@@ -12,6 +12,7 @@ from typing import TypeVar
 from vase.config import preset
 from vase.sweeps.runner import Cell, Outcome
 from vase.training.settings import RunSettings
+from vase.training.summary import NONE, aligned, identity_change, position_change
 
 T = TypeVar("T")
 
@@ -96,14 +97,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         if found is None:
             lines.append((name, outcome.state, "", ""))
             continue
-        identity, position = found["identity"]["mean"]["change"], found["position"]["mse"]["mean"]["change"]
-        lines.append(
-            (
-                name,
-                f"{found['environments']} of {found['worlds']}" if found["environments"] else "–",
-                "–" if identity is None else f"{100 * identity:+.1f} points",
-                "–" if position is None else f"{position:+.1e}",
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+        environments = f"{found['environments']} of {found['worlds']}" if found["environments"] else NONE
+        changes = identity_change(found["identity"]["mean"]), position_change(found["position"]["mse"]["mean"])
+        lines.append((name, environments, *changes))
+    return "\n".join(aligned(lines))

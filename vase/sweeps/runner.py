@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any, Literal
 
 from joblib import Parallel, delayed
 
-from vase.sweeps.backends import Backend, check, engine
+from vase.sweeps import Backend
+from vase.sweeps.backends import check, engine
 from vase.sweeps.worker import GO, report, work
 from vase.training.directory import RunDirectory
 from vase.training.plan import make_plan
@@ -112,8 +114,8 @@ def run_many(
     Args:
         cells: the runs; on a cluster their directories must be on a file system that all machines share.
         jobs: runs at the same time.
-        backend: "processes" of this machine, "ray" or "dask".
-        address: of a running Ray or Dask cluster; without one, a cluster of this machine is started and ended.
+        backend: processes of this machine, or a Ray or Dask cluster.
+        address: of a running cluster; without one, a cluster of this machine is started and ended.
         on_progress: called about twice a second, from another thread, with the status of all runs.
         on_note: called with a line about the data, e.g. a stand-in that is used.
 
@@ -124,17 +126,18 @@ def run_many(
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ValueError(f"jobs={jobs!r}: must be a whole number of at least 1.")
     check(backend, address)
-    _refuse_duplicates(cells)
-    todo = [number for number, progress in enumerate([cell.progress() for cell in cells]) if progress != "done"]
-    lengths = _prepare([cells[number] for number in todo], on_note)
-    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None))
+    places = [os.path.abspath(cell.path) for cell in cells]
+    for cell, place in zip(cells, places, strict=True):
+        if places.count(place) > 1:
+            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
+    todo = {number: cell for number, cell in enumerate(cells) if cell.progress() != "done"}
+    totals = _prepare(todo, on_note)
+    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None), totals)
     for number, cell in enumerate(cells):
-        if number in todo:
-            sweep.totals[number] = lengths[todo.index(number)]
-        else:
+        if number not in todo:
             sweep.outcomes[number] = Outcome(cell, "skipped", _summary(cell))
     if todo:
-        sweep.run(todo, backend, address)
+        sweep.run(list(todo), backend, address)
     sweep.tell()
     found = [replace(sweep.outcomes[number], cell=cell) for number, cell in enumerate(cells)]
     if any(outcome.state == "stopped" for outcome in found):
@@ -142,38 +145,30 @@ def run_many(
     return found
 
 
-def _refuse_duplicates(cells: Sequence[Cell]) -> None:
-    seen: set[str] = set()
-    for cell in cells:
-        if (place := os.path.abspath(cell.path)) in seen:
-            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
-        seen.add(place)
-
-
-def failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> list[str]:
-    """A line for each run that failed, with the traceback of its process if asked for."""
+def print_failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> int:
+    """Print a line for each run that failed, or the traceback of its process; returns how many failed."""
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    said = [(one.trace if traces and one.trace else one.error) for one in failed]
-    return [f"vase: {one.cell.path} failed: {text}" for one, text in zip(failed, said, strict=True)]
+    for one in failed:
+        print(f"vase: {one.cell.path} failed: {(traces and one.trace) or one.error}", file=sys.stderr)
+    return len(failed)
 
 
-def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> list[int]:
+def _prepare(todo: Mapping[int, Cell], on_note: Callable[[str], None] | None) -> dict[int, int]:
     """Load the data and resolve the configuration once per kind of run; returns the steps of each run.
 
     Wrong input is reported before anything starts, and workers do not race for downloads.
     """
     lengths: dict[str, int] = {}
-    keys = []
-    for cell in cells:
+    totals = {}
+    for number, cell in todo.items():
         timeline = None
-        if cell.progress() == "started":
-            with suppress(OSError, ValueError, TypeError):  # damaged: resuming it reports how
-                timeline = RunDirectory(cell.path).timeline()
-        stages = None if timeline is None else timeline.stages
-        keys.append(json.dumps([replace(cell.settings, seed=0).to_dict(), stages], sort_keys=True))
-        if keys[-1] not in lengths:
-            lengths[keys[-1]] = make_plan(cell.settings, timeline, on_note).timeline.total
-    return [lengths[key] for key in keys]
+        with suppress(OSError, ValueError, TypeError):  # new, or damaged: resuming it reports how
+            timeline = RunDirectory(cell.path).timeline()
+        kind = json.dumps([replace(cell.settings, seed=0).to_dict(), timeline and timeline.stages], sort_keys=True)
+        if kind not in lengths:
+            lengths[kind] = make_plan(cell.settings, timeline, on_note).timeline.total
+        totals[number] = lengths[kind]
+    return totals
 
 
 def _summary(cell: Cell) -> dict[str, Any]:
@@ -196,7 +191,8 @@ class _Sweep:
     cells: list[Cell]
     jobs: int
     on_progress: Callable[[list[Status]], None]
-    totals: dict[int, int] = field(default_factory=dict)
+    totals: Mapping[int, int]
+    """Steps of the runs that are not finished."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)
     """Runs that were handed to the backend."""
@@ -246,10 +242,9 @@ class _Sweep:
                     text = f"{what} ({str(error).strip().splitlines()[0]})" if str(error).strip() else repr(error)
                     for n in left:
                         self.outcomes[n] = Outcome(self.cells[n], "failed", error=text)
-                elif left:
-                    suspects = [n for n in left if n in self.sent]
+                else:
                     rest = [n for n in left if n not in self.sent]
-                    groups = [*([n] for n in suspects), *([rest] if rest else []), *groups]
+                    groups = [*([n] for n in left if n in self.sent), *([rest] if rest else []), *groups]
             self._collect(group)
 
     def _sending(self, group: list[int]) -> Iterator[int]:
@@ -259,9 +254,7 @@ class _Sweep:
 
     def _collect(self, numbers: list[int], otherwise: State | None = None) -> None:
         """Turn the last reports of ended runs into outcomes."""
-        for number in numbers:
-            if number in self.outcomes:
-                continue
+        for number in [number for number in numbers if number not in self.outcomes]:
             cell, said = self.cells[number], report(self.folder, number)
             state = said.get("state") if said.get("state") in ENDED else otherwise
             if state == "done":

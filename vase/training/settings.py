@@ -112,7 +112,9 @@ class RunSettings:
     fallback: bool = option(False, "use the embedded stand-ins, digits and glyphs, if the real data is unavailable")
     device: str = option("auto", "auto, cpu, cuda, ...")
     threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
-    learner: str = option("vase", "what learns: vase, or a class of your own as package.module:Class", metavar="NAME")
+    learner: str = option(
+        "vase", "vase, or a class of your own as package.module:Class, also of the current folder", metavar="NAME"
+    )
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
