@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="NAME",
         help=f"of {', '.join((*NAMES, *WORLDS))} (default: mnist fashion); digits and glyphs are embedded, outdoors "
-        "and indoors are rendered; faces are the 400 ORL faces, unless the environment variable VASE_FACES names a folder "
-        "of other pictures, e.g. CelebA's, which needs no download",
+        "and indoors are rendered; faces are the 400 ORL faces, unless the environment variable VASE_FACES names a "
+        "folder of other pictures, e.g. CelebA's, which needs no download",
     )
 
 

@@ -23,8 +23,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--jobs": {"type": whole_number, "default": 2, "metavar": "N", "help": "runs at the same time (default: 2)"},
     "--backend": {
         "choices": BACKENDS,
-        "default": BACKENDS[0],
-        "help": "this machine or a cluster (default: %(default)s)",
+        "default": "processes",
+        "help": "this machine or a cluster (default: processes)",
     },
     "--address": {"help": "address of a running Ray or Dask cluster (default: start one on this machine)"},
     "--seeds": {"help": "e.g. 0-4 or 0,1,7 (default: 0, or those of the experiment)"},
@@ -48,8 +48,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str, without: Collecti
         if details.get("action") == "append" and "flag" not in details:
             continue  # learner_options are given with --set
         flag = details.pop("flag", f"--{name.replace('_', '-')}")
-        default = f" (default: {defaults[name]})" if name in defaults else _default_text(name)
-        details["help"] += default
+        details["help"] += f" (default: {defaults[name]})" if name in defaults else _default_text(name)
         parser.add_argument(flag, dest=name, default=defaults.get(name), **details)
 
 
@@ -61,7 +60,7 @@ def _kind(hint: Any) -> dict[str, Any]:
         return {"type": whole_number, "metavar": "N"}
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint)}
-    return {} if hint in (str, str | None) else {"action": "append"}
+    return {str: {}, str | None: {"metavar": "DIR"}}.get(hint, {"action": "append"})
 
 
 def _default_text(name: str) -> str:
@@ -87,8 +86,7 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def new_settings(given: dict[str, Any]) -> RunSettings:
     """The settings of a new run: those of its preset, unless others are given."""
-    values = dict(given)
-    return RunSettings.of(values.pop("preset", "laptop"), **values)
+    return RunSettings.of(given.get("preset", "laptop"), **given)
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -73,17 +73,14 @@ class Status:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run."""
+    """The outcome of one run: the summary of a finished one, message and traceback of a failed one."""
 
     cell: Cell
     state: State
     """'done'; 'skipped' if it was already finished; 'failed'; 'stopped' if it can be resumed."""
     summary: dict[str, Any] | None = None
-    """Of a finished run."""
     error: str = ""
-    """Message of a failed run."""
     trace: str = ""
-    """Traceback of a failed run."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -91,11 +88,8 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, outcomes: list[Outcome]) -> None:
         self.outcomes = outcomes
-        done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
-        super().__init__(
-            f"stopped with {done} of {len(outcomes)} runs finished; running ones are saved. "
-            "Resume with the same command."
-        )
+        done = f"{sum(outcome.state in ('done', 'skipped') for outcome in outcomes)} of {len(outcomes)} runs finished"
+        super().__init__(f"stopped with {done}; running ones are saved. Resume with the same command.")
 
 
 def run_many(
@@ -197,25 +191,24 @@ class _Sweep:
     sent: set[int] = field(default_factory=set)
     """Runs that were handed to the backend."""
     folder: Path = Path()
-    broken: BaseException | None = None
-    """What `on_progress` raised."""
 
     def run(self, todo: list[int], backend: Backend, address: str | None) -> None:
         """Fill the outcomes of the given runs."""
-        with interruptible() as stop, engine(backend, self.jobs, address):
+        with interruptible() as stop, engine(backend, self.jobs, address), ExitStack() as stack:
             place = self.cells[todo[0]].path.parent
             place.mkdir(parents=True, exist_ok=True)
-            self.folder = Path(tempfile.mkdtemp(prefix=".sweep-", dir=place))
+            folder = tempfile.TemporaryDirectory(prefix=".sweep-", dir=place, ignore_cleanup_errors=True)
+            self.folder = Path(stack.enter_context(folder))
+            self.folder.chmod(0o755)
+            (self.folder / GO).touch()
+            pool, ended = stack.enter_context(ThreadPoolExecutor(1, "vase-sweep")), threading.Event()
+            watching = pool.submit(self._watch, stop, ended)
             try:
-                self.folder.chmod(0o755)
-                (self.folder / GO).touch()
-                with self._watched(stop):
-                    self._dispatch(todo, stop, own_session=backend == "processes")
-                self._collect(todo, "stopped")
+                self._dispatch(todo, stop, own_session=backend == "processes")
             finally:
-                shutil.rmtree(self.folder, ignore_errors=True)
-        if self.broken is not None:
-            raise self.broken
+                ended.set()
+            watching.result()  # raises what `on_progress` raised
+            self._collect(todo, "stopped")
 
     def _dispatch(self, todo: list[int], stop: threading.Event, own_session: bool) -> None:
         """Hand the runs to the backend.
@@ -262,28 +255,15 @@ class _Sweep:
             elif state is not None:
                 self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
 
-    @contextmanager
-    def _watched(self, stop: threading.Event) -> Iterator[None]:
-        """While the block runs, report the progress, and stop the workers if `stop` is set."""
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(POLL_SECONDS):
-                if stop.is_set() or self.broken is not None:
-                    (self.folder / GO).unlink(missing_ok=True)
-                if self.broken is None:
-                    try:
-                        self.tell()
-                    except Exception as error:
-                        self.broken = error
-
-        thread = threading.Thread(target=watch, name="vase-sweep", daemon=True)
-        thread.start()
+    def _watch(self, stop: threading.Event, ended: threading.Event) -> None:
+        """Report the progress until the runs have ended; stop the workers if `stop` is set or `on_progress` fails."""
         try:
-            yield
+            while not ended.wait(POLL_SECONDS):
+                if stop.is_set():
+                    (self.folder / GO).unlink(missing_ok=True)
+                self.tell()
         finally:
-            ended.set()
-            thread.join()
+            (self.folder / GO).unlink(missing_ok=True)
 
     def tell(self) -> None:
         """Call `on_progress` with the status of all runs."""

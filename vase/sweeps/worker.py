@@ -84,21 +84,16 @@ class Reporter(Callback):
     def __init__(self, folder: Path, number: int, *, every: float = REPORT_SECONDS, parent: int | None = None) -> None:
         self.folder, self.number, self.every = folder, number, every
         self._parent = os.getppid() if parent is None else parent
-        self._last = float("-inf")
         self._stopping = False
         self._progress: dict[str, Any] = {}
 
-    def on_start(self, run: Run) -> None:
-        """Report where the run starts or resumes."""
-        self._report(run)
-
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         """Report, if the last report is old enough."""
         if run.step == run.total or time.monotonic() - self._last >= self.every:
-            self._report(run)
-        return ()
+            self.on_start(run)
 
-    def _report(self, run: Run) -> None:
+    def on_start(self, run: Run) -> None:
+        """Report where the run is, and stop it if the sweep was stopped."""
         self._last = time.monotonic()
         self._progress = {"step": run.step, "total": run.total, "world": run.world}
         self.put(state="running")

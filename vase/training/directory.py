@@ -46,8 +46,6 @@ class RunDirectory:
         self.checkpoint_path = self.path / "checkpoint"
         self.figures_path = self.path / "figures"
 
-    # ---------------------------------------------------------------- configuration
-
     def require_free(self) -> None:
         """Refuse a path that already holds something."""
         if self.path.exists() and not self.path.is_dir():
@@ -108,8 +106,6 @@ class RunDirectory:
         """The stages of the stream, with the worlds that the run really uses."""
         return Timeline.of(self.read_config()["stages"])
 
-    # ---------------------------------------------------------------- rows, timing
-
     def rows(self) -> list[Row]:
         """All complete rows."""
         if not self.rows_path.exists():
@@ -139,8 +135,6 @@ class RunDirectory:
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
         """Add pictures to pictures.npz, or replace them."""
         checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
-
-    # ---------------------------------------------------------------- checkpoint
 
     @property
     def has_checkpoint(self) -> bool:

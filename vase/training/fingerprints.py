@@ -31,12 +31,11 @@ _IN_FOLDER = re.compile(r"\d (pictures|frames) in ")
 
 def world_fingerprints(plan: Plan) -> WorldFingerprints:
     """Fingerprints of the worlds that come from a folder of images; other data are verified by checksum."""
-    found = {}
-    for name, splits in plan.worlds.items():
-        arrays = [array for world in splits for array in _arrays(world, plan.settings)]
-        if arrays:
-            found[name] = [fingerprint(array) for array in arrays]
-    return found
+    found = {
+        name: [fingerprint(array) for world in splits for array in _arrays(world, plan.settings)]
+        for name, splits in plan.worlds.items()
+    }
+    return {name: parts for name, parts in found.items() if parts}
 
 
 def fingerprint(values: np.ndarray) -> list[float]:
@@ -76,11 +75,9 @@ class Fingerprints(Callback):
             self.load_state_dict({"worlds": None})
 
     def state_dict(self) -> State:
-        """The fingerprints."""
         return {"worlds": self._now}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Compare the saved fingerprints with the present ones."""
         sources = self._directory.read_config()["sources"]
         require_same_images(self._directory.path, self._plan, sources, state["worlds"], self._now)
         self._checked = True

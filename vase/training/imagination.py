@@ -117,8 +117,6 @@ class Imagination(Callback):
 
         return suite(_Labelled(train, change)), suite(_Labelled(future))
 
-    # ---------------------------------------------------------------- hooks
-
     def on_batch(self, run: Run, batch: Batch) -> Batch:
         """Add imagined images; the policy learns from the batch as it was."""
         world, step = run.world, run.step
@@ -145,11 +143,13 @@ class Imagination(Callback):
                     score = {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"]}
                     scores.append({**score, "ceiling": then["accuracy"]})
         if run.world in self._imagined and run.step % self.plan.settings.probe_every == 0:
-            distance = self._distance(run.world)
-            scores = [{**row, **distance} for row in scores] or [distance]
+            images = self._held_out(run.world, HELD_OUT)
+            close = self._acting(run.world).distance(images, seed=self.plan.settings.seed)
+            distances = rounded({"before": close.before.tolist(), "after": close.after.tolist()})
+            scores = [{**row, "latents": close.latents.tolist(), **distances} for row in scores or [{}]]
         return [cast(ImaginationRow, {**run.row("imagination"), **row}) for row in scores]
 
-    def on_stage_end(self, run: Run) -> tuple[()]:
+    def on_stage_end(self, run: Run) -> None:
         """Keep pictures of what was imagined, and of how the learner reconstructs images that it has not seen."""
         found: dict[str, np.ndarray] = {}
         s = self._learner.environment if isinstance(self._learner, InfersEnvironments) else None
@@ -166,9 +166,6 @@ class Imagination(Callback):
                 found |= {unmet: images, f"{unmet} reconstructed": self._learner.reconstruct(images, environment=s)}
         if found:
             run.directory.keep_pictures({f"{run.world}: {name}": as_bytes(images) for name, images in found.items()})
-        return ()
-
-    # ---------------------------------------------------------------- pieces
 
     def _acting(self, world: str) -> Explorer:
         """The explorer with the action that suits a world."""
@@ -184,22 +181,12 @@ class Imagination(Callback):
         rng = np.random.default_rng([self.plan.settings.seed, list(self.plan.worlds).index(world), _SALT])
         return self.plan.worlds[world][1].sample(n, rng).images
 
-    def _distance(self, world: str) -> dict[str, Any]:
-        """Root mean squared distance of the encoding from z* per latent, before and after acting."""
-        close = self._acting(world).distance(self._held_out(world, HELD_OUT), seed=self.plan.settings.seed)
-        distances = {"before": close.before.tolist(), "after": close.after.tolist()}
-        return {"latents": close.latents.tolist(), **rounded(distances)}
-
-    # ---------------------------------------------------------------- saving
-
     def state_dict(self) -> State:
-        """Policy and probes."""
         explorer = None if self.explorer is None else self._acting(self._imagined[0]).state_dict()
         suites = {str(number): suite.state_dict() for number, suite in enumerate(self._suites())}
         return {"explorer": explorer, "lookahead": suites}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue exactly, in a run with the same settings."""
         if self.explorer is not None:
             self._acting(self._imagined[0]).load_state_dict(state["explorer"])
         for number, suite in enumerate(self._suites()):

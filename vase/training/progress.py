@@ -7,7 +7,6 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any, Self, TextIO
 
 from rich.console import Console, Group
@@ -17,7 +16,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
@@ -56,7 +54,7 @@ class LiveOutput(Output):
     """Progress bars at the bottom of a terminal, a line of text below them, and lines that scroll by above."""
 
     def __init__(self, console: Console | None, *columns: ProgressColumn | str) -> None:
-        shape = (TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn(), *columns)
+        shape = ("{task.description}", BarColumn(bar_width=None), MofNCompleteColumn(), *columns)
         self.bars = Progress(*shape, console=console, expand=True)
         self.below = Text()
         self._live = Live(Group(self.bars, self.below), console=console, refresh_per_second=5)
@@ -94,15 +92,13 @@ class Watcher(Output, Callback):
         if row["kind"] == "switch" and row["from"] is not None:
             self.print(switch_sentence(row))
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         if math.isfinite(step.loss) or self.last is None:
             self.last = step
-        return ()
 
     def numbers(self, run: Run) -> str:
         """The numbers of the last step, as far as the learner has them."""
-        step = self.last
-        if step is None:
+        if (step := self.last) is None:
             return ""
         active, known = int(step.mask.sum()), run.environments
         losses = {"loss": step.loss, "reconstruction": step.reconstruction, "KL": step.kl}
@@ -127,7 +123,7 @@ class Lines(PlainOutput, Watcher):
         super().on_start(run)
         self._since = (run.step, time.perf_counter())
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         super().on_step(run, step)
         if run.step % self.every == 0 or run.step == run.total:
             (before, begin), now = self._since, time.perf_counter()
@@ -135,7 +131,6 @@ class Lines(PlainOutput, Watcher):
             speed = f"{(run.step - before) / (now - begin):.1f} steps/s" if run.step > before and now > begin else ""
             texts = ", ".join(text for text in (self.numbers(run), speed) if text)
             self.print(f"step {run.step:,}/{run.total:,} ({run.world}): {texts}")
-        return ()
 
 
 class Display(LiveOutput, Watcher):
@@ -149,11 +144,10 @@ class Display(LiveOutput, Watcher):
         self.bars.reset(self._task, total=run.total, completed=run.step)
         super().on_start(run)
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         super().on_step(run, step)
         self.bars.update(self._task, completed=run.step, description=run.world)
         self.below.plain = self.numbers(run)
-        return ()
 
 
 def watcher(quiet: bool = False) -> Watcher:
@@ -166,15 +160,15 @@ def watcher(quiet: bool = False) -> Watcher:
 class TensorBoard(Callback):
     """TensorBoard scalars: numbers of every tenth step, and probe scores; a context manager."""
 
+    _writer: Any = None
+
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         try:
             self._make: Any = importlib.import_module("torch.utils.tensorboard").SummaryWriter
         except ImportError:
-            raise ModuleNotFoundError(
-                "TensorBoard is not installed: pip install tensorboard, or leave out --tensorboard."
-            ) from None
-        self._folder = Path(folder)
-        self._writer: Any = None
+            remedy = "pip install tensorboard, or leave out --tensorboard."
+            raise ModuleNotFoundError(f"TensorBoard is not installed: {remedy}") from None
+        self._folder = str(folder)
 
     def __enter__(self) -> Self:
         return self
@@ -185,15 +179,14 @@ class TensorBoard(Callback):
 
     def on_start(self, run: Run) -> None:
         """Open the file; a resumed run replaces what came after its checkpoint."""
-        self._writer = self._make(str(self._folder), purge_step=run.step + 1)
+        self._writer = self._make(self._folder, purge_step=run.step + 1)
 
     def on_row(self, run: Run, row: AnyRow) -> None:
-        if row["kind"] == "probe":
-            for name in ("accuracy", "mse", "pixels"):
-                if name in row:
-                    self._writer.add_scalar(f"{name}/{row['world']}", row[name], run.step)
+        for name in ("accuracy", "mse", "pixels"):
+            if row["kind"] == "probe" and name in row:
+                self._writer.add_scalar(f"{name}/{row['world']}", row[name], run.step)
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         if run.step % 10 == 0:
             names = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder")
             scalars = {f"learner/{name}": getattr(step, name) for name in names}
@@ -204,4 +197,3 @@ class TensorBoard(Callback):
             for name, value in scalars.items():
                 if math.isfinite(value):
                     self._writer.add_scalar(name, value, run.step)
-        return ()

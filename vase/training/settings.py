@@ -44,10 +44,8 @@ def option(default: Any, help: str, **details: Any) -> Any:
 
     `details` are `metavar`, `choices` and `flag`, where the option is not called `--` and the name of the field.
     """
-    metadata = {"help": help, **details}
-    if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata=metadata)
-    return field(default=default, metadata=metadata)
+    value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
+    return field(**value, metadata={"help": help, **details})
 
 
 @dataclass(frozen=True)
@@ -98,16 +96,12 @@ class RunSettings:
         "its images, imagined ones included, is tested on UNMET (default: none)",
         metavar="MET>UNMET",
     )
-    data: str | None = option(None, "folder with the idx files of the datasets, searched first", metavar="DIR")
+    data: str | None = option(None, "folder with the idx files of the datasets, searched first")
     faces: str | None = option(
-        None,
-        "folder of pictures for the world faces, e.g. CelebA's (default: VASE_FACES, or the ORL faces)",
-        metavar="DIR",
+        None, "folder of pictures for the world faces, e.g. CelebA's (default: VASE_FACES, or the ORL faces)"
     )
     frames: str | None = option(
-        None,
-        "folder of frames for the worlds outdoors and indoors, e.g. DeepMind Lab's (default: they are rendered)",
-        metavar="DIR",
+        None, "folder of frames for the worlds outdoors and indoors, e.g. DeepMind Lab's (default: they are rendered)"
     )
     fallback: bool = option(False, "use the embedded stand-ins, digits and glyphs, if the real data is unavailable")
     device: str = option("auto", "auto, cpu, cuda, ...")
@@ -134,12 +128,12 @@ class RunSettings:
             raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
         if self.anticipation and self.probes == "none":
             raise ValueError(f"anticipation={self.anticipation!r}: needs probes; use probes='periodic' or 'online'.")
-        named = {"imagination": self.imagined, "anticipation": [name for pair in self.anticipated for name in pair]}
-        for field_name, names in named.items():
-            for name in names:
-                if name not in self.names:
-                    text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
-                    raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
+        named = [("imagination", name) for name in self.imagined]
+        named += [("anticipation", name) for pair in self.anticipated for name in pair]
+        for field_name, name in named:
+            if name not in self.names:
+                text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
+                raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,10 +152,8 @@ class RunSettings:
         for text in self.anticipation.split(",") if self.anticipation else ():
             met, _, unmet = map(canonical, text.partition(">"))
             if not met or not unmet or met == unmet:
-                raise ValueError(
-                    f"anticipation={self.anticipation!r}: write MET>UNMET, two worlds of the stream, e.g. "
-                    "mnist>moving-mnist."
-                )
+                example = "write MET>UNMET, two worlds of the stream, e.g. mnist>moving-mnist."
+                raise ValueError(f"anticipation={self.anticipation!r}: {example}")
             pairs.append((met, unmet))
         return tuple(pairs)
 

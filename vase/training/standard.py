@@ -126,10 +126,9 @@ class LearnerState(Callback):
     dropped: int = 0
     """Held batches that were dropped so far."""
 
-    def on_step(self, run: Run, step: Step) -> list[Row]:
+    def on_step(self, run: Run, step: Step) -> None:
         self.held += step.held
         self.dropped += step.dropped
-        return []
 
     def on_stage_end(self, run: Run) -> list[StageRow]:
         learner, row = run.learner, run.row("stage")

@@ -48,22 +48,16 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
 def _latents(record: Record) -> dict[str, Any]:
     """Used, masked, shared and recruited latents, and the position latents; a learner without environments has none."""
     ends = record.of("stage")
-    last = next(iter(record.of("end")), ends[-1] if ends else None)
+    last = [{}, *ends, *record.of("end")][-1]
     first = next((row["position"] for row in ends if "position" in row), None)
     position = sorted({first[axis]["latent"] for axis in "xy"}) if first else []
     stages = []
     for row in ends:
         masked = _where(not flag for flag in row.get("mask", ()))
-        stage = {
-            "world": row["world"],
-            "environment": row.get("environment"),
-            "used": _where(row.get("used", ())),
-            "masked": masked,
-            "position_latents": row.get("position"),
-            "position_masked": [latent for latent in position if latent in masked],
-        }
-        stages.append(stage)
-    known = last["environments"] if last else []
+        stage = {"world": row["world"], "environment": row.get("environment"), "used": _where(row.get("used", ()))}
+        stage |= {"masked": masked, "position_latents": row.get("position")}
+        stages.append({**stage, "position_masked": [latent for latent in position if latent in masked]})
+    known = last.get("environments", [])
     used = used_flags(known)
     environments = [
         {"used": _where(one["used"]), "masked": _where(not flag for flag in one["mask"]), "recruited": recruited}
@@ -74,9 +68,9 @@ def _latents(record: Record) -> dict[str, Any]:
         "environment_latents": environments,
         "shared": shared_latents(used),
         "stages": stages,
-        "position_latents": {"first": first, "end": last.get("position") if last else None},
-        "held": last["held"] if last else 0,
-        "dropped": last["dropped"] if last else 0,
+        "position_latents": {"first": first, "end": last.get("position")},
+        "held": last.get("held", 0),
+        "dropped": last.get("dropped", 0),
     }
 
 
