@@ -117,12 +117,12 @@ def test_alone_everything_is_the_identity():
     assert not torch.distributed.is_initialized()
 
 
-def test_a_share_is_a_contiguous_part_and_must_be_whole():
+def test_a_shard_is_a_contiguous_part_and_must_be_whole():
     x = torch.arange(6)
-    assert [Distributed(rank, 3).share(x).tolist() for rank in range(3)] == [[0, 1], [2, 3], [4, 5]]
-    assert Distributed(1, 2).share(np.arange(4)).tolist() == [2, 3]
+    assert [Distributed(rank, 3).shard(x).tolist() for rank in range(3)] == [[0, 1], [2, 3], [4, 5]]
+    assert Distributed(1, 2).shard(np.arange(4)).tolist() == [2, 3]
     with pytest.raises(ValueError, match=r"a batch of 6 for 4 workers: must be divisible by .*; use 4 or 8 images"):
-        Distributed(0, 4).share(x)
+        Distributed(0, 4).shard(x)
 
 
 @pytest.mark.parametrize(

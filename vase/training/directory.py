@@ -142,10 +142,7 @@ class RunDirectory:
         return (self.checkpoint_path / checkpoint.MANIFEST).exists()
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Commit a state as one unit: replacing the manifest is one rename.
-
-        The folder is also a saved learner: `VASE.load(run / "checkpoint")` opens it.
-        """
+        """Commit a state as one unit, which is also a saved learner: `VASE.load(run)` opens it."""
         checkpoint.write(self.checkpoint_path, checkpoint.LEARNER, state)
 
     def load(self) -> checkpoint.State:

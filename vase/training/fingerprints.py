@@ -92,11 +92,8 @@ def require_same_images(
     """
     for world, source in plan.sources.items():
         before = sources.get(world, "nothing")
-        if saved is not None:
-            same = _alike(saved.get(world, []), now.get(world, []))
-        else:
-            same = before == source or not (_IN_FOLDER.search(before) or _IN_FOLDER.search(source))
-        if not same:
+        same = before == source or not (_IN_FOLDER.search(before) or _IN_FOLDER.search(source))
+        if not (same if saved is None else _alike(saved.get(world, []), now.get(world, []))):
             what = "its images have changed" if before == source else f"now it would be {source}"
             remedy = "restore the original images"
             if WorldSpec.parse(world).picture_folder == "faces" and plan.settings.faces is None:

@@ -69,13 +69,12 @@ class _Labelled:
 class Imagination(Callback):
     """Imagined images (`RunSettings.imagination`) and the look ahead (`RunSettings.anticipation`) of a run.
 
-    explorer: its policy learns from every batch with sprites. In the named worlds, SHARE of each batch is added to it
-    once more as imagined, from the first batch on, so that this is part of the new world.
+    The policy of `explorer` learns from every batch with sprites. In the named worlds, SHARE of each batch is added to
+    it once more as imagined, from the first batch on, so that this is part of the new world.
 
-    lookahead: while the first world of a pair is trained on, two probes of the appendix's size, trained as the run's
-    other probes are, are scored on held-out images of the second. One learns from the first world, with imagined images
-    where there are any, which keep the label of the digit that was moved. The other learns from the second world
-    itself, which the learner has not seen.
+    `lookahead`: while the first world of a pair is trained on, two probes, trained as the run's other probes are, are
+    scored on held-out images of the second. One learns from the first world, where imagined images keep the label of
+    the digit that was moved. The other learns from the second world itself, which the learner has not seen.
 
     Random numbers depend on the seed and the step, or are saved.
     """

@@ -19,27 +19,25 @@ from vase.metrics.probes import ProbeSuite
 from vase.metrics.worlds import measure_world
 from vase.rows import EndRow, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
 from vase.training.callbacks import Callback, Run
-from vase.training.directory import RunDirectory
 from vase.training.fingerprints import Fingerprints
 from vase.training.imagination import Imagination
-from vase.training.plan import Plan, probe_settings
+from vase.training.plan import probe_settings
 
 _LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
 _POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
 """Keep the random numbers of different measurements apart."""
 
 
-def standard_callbacks(
-    directory: RunDirectory, plan: Plan, learner: Learner, extra: Sequence[Callback] = ()
-) -> tuple[Callback, ...]:
+def standard_callbacks(run: Run, extra: Sequence[Callback] = ()) -> tuple[Callback, ...]:
     """What the settings ask for. `extra` callbacks come after those with rows and before the checkpoint."""
-    settings, probing = plan.settings, probe_settings(plan.settings)
+    plan, settings = run.plan, run.plan.settings
+    probing = probe_settings(settings)
     chosen = (
-        Fingerprints(directory, plan),
+        Fingerprints(run.directory, plan),
         Switches(),
         StepRows(settings.rows_every),
         *([] if probing is None else [Probes(ProbeSuite(plan.worlds, probing, seed=settings.seed))]),
-        *([Imagination(plan, learner)] if settings.imagination or settings.anticipation else []),
+        *([Imagination(plan, run.learner)] if settings.imagination or settings.anticipation else []),
         LearnerState(),
         *([Measures()] if settings.measures else []),
         *extra,

@@ -96,9 +96,6 @@ def _scores(record: Record, metric: Metric) -> dict[str, Any]:
     return {"worlds": worlds, "mean": {name: None if math.isnan(value) else value for name, value in means.items()}}
 
 
-# ------------------------------------------------------------------------------------------------------- for a reader
-
-
 def describe(found: dict[str, Any]) -> str:
     """The summary in sentences and small tables."""
     parts = [[_headline(found), *_switch_lines(found)], _latent_lines(found), _score_lines(found), [_speed(found)]]

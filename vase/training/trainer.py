@@ -28,12 +28,6 @@ Note = Callable[[str], None]
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM: the run was saved and can be resumed."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(
-            f"stopped and saved at step {run.step:,} of {run.total:,}. Resume with: vase train --resume --out "
-            f"{run.directory.path}"
-        )
-
 
 def train(
     run_dir: str | os.PathLike[str],
@@ -68,15 +62,14 @@ def train(
         plan = _shared_plan(directory, settings, resume, distributed, note)
         stack.enter_context(threads(plan.settings.threads))
         try:
-            _fit(_open_run(directory, plan, resume, callbacks, distributed, stack), stop)
+            run = Run(directory, plan, build_learner(plan.settings, plan.config), distributed=distributed)
+            _open_run(run, resume, callbacks, stack)
+            _fit(run, stop)
             return distributed.on_main_process(lambda: summary(directory.path))
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise
             raise explain_disk_error(error, directory.path) from error
-
-
-# ------------------------------------------------------------------------------------------------------------- the loop
 
 
 def _fit(run: Run, stop: threading.Event) -> None:
@@ -89,7 +82,10 @@ def _fit(run: Run, stop: threading.Event) -> None:
         for callback in run.callbacks:
             callback.on_step_end(run)
         if run.stopping and run.step < run.total:
-            raise Interrupted(run)
+            where = f"step {run.step:,} of {run.total:,}"
+            raise Interrupted(
+                f"stopped and saved at {where}. Resume with: vase train --resume --out {run.directory.path}"
+            )
 
 
 def _learn(run: Run, batch: Batch) -> None:
@@ -105,9 +101,6 @@ def _learn(run: Run, batch: Batch) -> None:
     if run.step == run.total:
         for callback in run.callbacks:
             run.write(callback.on_end(run))
-
-
-# ------------------------------------------------------------------------------------------------------ start or resume
 
 
 def _shared_plan(
@@ -162,32 +155,23 @@ def _resumed_plan(directory: RunDirectory, given: RunSettings | None, note: Note
     return plan
 
 
-def _open_run(
-    directory: RunDirectory,
-    plan: Plan,
-    resume: bool,
-    callbacks: Sequence[Callback],
-    distributed: Distributed,
-    stack: ExitStack,
-) -> Run:
-    """A run at its start, or where its last checkpoint left it; lock and files are closed by `stack`."""
-    run = Run(directory, plan, build_learner(plan.settings, plan.config), distributed=distributed)
+def _open_run(run: Run, resume: bool, callbacks: Sequence[Callback], stack: ExitStack) -> None:
+    """Bring a run to its start, or to where its last checkpoint left it; lock and files are closed by `stack`."""
 
     def open_first() -> tuple[State | None, State | None]:
-        run.callbacks = standard_callbacks(directory, plan, run.learner, callbacks)
+        run.callbacks = standard_callbacks(run, callbacks)
         state = _open_directory(run, resume, stack)
         if state is None:
             return None, None
-        return state["run"], state["learner"] if distributed.size > 1 else None
+        return state["run"], state["learner"] if run.distributed.size > 1 else None
 
-    saved, weights = distributed.on_main_process(open_first)
-    if not distributed.is_main_process:
-        run.callbacks = [Checkpoints(plan.settings.checkpoint_every)]
+    saved, weights = run.distributed.on_main_process(open_first)
+    if not run.distributed.is_main_process:
+        run.callbacks = [Checkpoints(run.plan.settings.checkpoint_every)]
         if weights is not None:
             run.learner.load_state_dict(weights)
     if saved is not None:
-        plan.schedule.load_state_dict(saved["schedule"])
-    return run
+        run.plan.schedule.load_state_dict(saved["schedule"])
 
 
 def _open_directory(run: Run, resume: bool, stack: ExitStack) -> State | None:
