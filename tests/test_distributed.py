@@ -20,7 +20,7 @@ import torch
 from vase import VASE
 from vase.distributed import Distributed, get_distributed, init_distributed
 from vase.training import RunDirectory, RunSettings
-from vase.training.prepare import check_workers
+from vase.training.trainer import check_workers
 
 PATIENCE = 240
 """Seconds after which a job counts as hanging; each takes a few."""

@@ -46,7 +46,10 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
-        ("data fetch", ["names from 'vase data list' (default: mnist fashion)", "example: vase data fetch"]),
+        (
+            "data fetch",
+            ["of mnist, fashion, faces, digits, glyphs, outdoors, indoors (default: mnist", "example: vase data fetch"],
+        ),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that contain commas, and end a single one"]),
@@ -96,6 +99,26 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
 ) -> None:
     assert words in error_of(capsys, "train", *argv)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["train", "sweep"])
+@pytest.mark.parametrize("stream", ["data/day", "digits, data/day*50"])
+def test_a_folder_without_its_prefix(capsys: pytest.CaptureFixture[str], command: str, stream: str) -> None:
+    Path("data/day").mkdir(parents=True)
+    words = "world 'data/day' is unknown, but there is a folder of this name; write folder:data/day"
+    assert words in error_of(capsys, command, "--stream", stream)
+    assert [path.name for path in Path().iterdir()] == ["data"]
+
+
+def test_the_command_finds_a_learner_in_the_current_folder(tmp_path: Path) -> None:
+    """With -P, Python leaves the current folder out of its path, as for an installed console script."""
+    (tmp_path / "mine.py").write_text("from vase import VASE\nclass Mine(VASE): pass\n")
+    (tmp_path / "json.py").write_text("raise RuntimeError('a file of the current folder hides a module')\n")
+    script = "import sys; from vase.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["train", "--learner", "mine:Mine", "--stream", "digits*2", "--out", "run", "--quiet", *TINY]
+    done = subprocess.run([sys.executable, "-P", "-c", script, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert RunDirectory("run").settings().learner == "mine:Mine"
 
 
 def test_traceback_on_request() -> None:

@@ -14,8 +14,7 @@ from vase.experiments.ambiguity.settings import AMBIGUITY
 from vase.experiments.registry import EXPERIMENTS
 from vase.experiments.writer import without_path
 from vase.training import RunSettings
-from vase.training.sources import pictured
-from vase.worlds.spec import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 ROOMS = dataclasses.replace(AMBIGUITY, name="rooms", stream="outdoors")
 
@@ -78,10 +77,10 @@ class TestFolders:
         assert message in capsys.readouterr().err
 
     def test_worlds_of_a_stream(self) -> None:
-        assert pictured("faces,soft-inverse-fashion:32") == {"faces"}
-        assert pictured("mnist, soft-inverse-faces*500") == {"faces"}
-        assert pictured("outdoors,indoors") == {"frames"}
-        assert pictured("moving-fashion,folder:faces") == set()
+        assert StreamSpec.parse("faces,soft-inverse-fashion:32").picture_folders == {"faces"}
+        assert StreamSpec.parse("mnist, soft-inverse-faces*500").picture_folders == {"faces"}
+        assert StreamSpec.parse("outdoors,indoors").picture_folders == {"frames"}
+        assert StreamSpec.parse("moving-fashion,folder:faces").picture_folders == set()
 
     @pytest.mark.parametrize(
         ("source", "expected"),

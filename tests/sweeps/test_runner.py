@@ -225,7 +225,7 @@ def test_a_worker_elsewhere_finds_every_folder(tmp_path: Path, monkeypatch: pyte
     cell = Cell(Path("out"), replace(SMALL, stream="folder:mine*4, digits*4", **named))
     sent = portable(cell)
     assert sent.path == tmp_path / "out"
-    assert sent.settings.stream == f"folder:{tmp_path}/mine*4, digits*4"
+    assert sent.settings.stream == f"folder:{tmp_path}/mine*4,digits*4"
     folders = sent.settings.data, sent.settings.faces, sent.settings.frames
     assert folders == (f"{tmp_path}/idx", f"{tmp_path}/people", f"{tmp_path}/rooms")
     assert cell.progress() == "new"

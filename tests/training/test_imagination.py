@@ -24,7 +24,7 @@ from vase.experiments.writer import exported_rows
 from vase.training import Interrupted, Run, RunDirectory, RunSettings, make_plan, train
 from vase.training import imagination as imagining
 from vase.training.imagination import Imagination, translation
-from vase.training.prepare import check_workers
+from vase.training.trainer import check_workers
 from vase.worlds import make_world
 
 SMALL = Experiment(

@@ -16,7 +16,6 @@ from stop_at import StopAt
 from vase.cli import main
 from vase.training import Interrupted, RunDirectory, RunSettings, make_plan, train
 from vase.training.fingerprints import fingerprint, require_same_images, world_fingerprints
-from vase.training.sources import absolute
 from vase.worlds.sources import FACES_VARIABLE
 
 FACES = RunSettings.of("smoke", stream="faces*6", batch_size=4, checkpoint_every=4, device="cpu", probes="none")
@@ -55,18 +54,18 @@ def test_every_folder_of_a_run_by_its_whole_path(tmp_path: Path, monkeypatch: py
         faces="~/faces/",
         frames="/rooms",
     )
-    found = absolute(settings)
+    found = settings.with_absolute_folders()
     assert found.names == (f"folder:{tmp_path}/a", f"folder:{tmp_path}/c", "mnist", "folder:/home/me/d>e")
     assert found.stream.startswith(f"folder:{tmp_path}/a*5,")
     assert found.imagined == ("mnist", f"folder:{tmp_path}/a")
     assert found.anticipated == ((f"folder:{tmp_path}/a", "mnist"), ("mnist", f"folder:{tmp_path}/c"))
     assert (found.data, found.faces, found.frames) == (f"{tmp_path}/idx", "/home/me/faces", "/rooms")
-    assert absolute(found) == found
+    assert found.with_absolute_folders() == found
 
 
 def test_what_names_no_folder_stays_as_it_is() -> None:
     settings = RunSettings(stream="moving-mnist*5,mnist", imagination="mnist", faces="")
-    assert absolute(settings) == settings
+    assert settings.with_absolute_folders() == settings
 
 
 # ------------------------------------------------------------------------------------------------------- fingerprints

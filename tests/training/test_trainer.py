@@ -20,7 +20,7 @@ from stop_at import StopAt
 from vase import VASE
 from vase.training import Interrupted, RunDirectory, RunSettings, describe, train
 from vase.training import plan as plan_module
-from vase.training.row_writer import START, RowWriter
+from vase.training.directory import START, RowWriter
 from vase.training.summary import summary
 from vase.worlds import download
 

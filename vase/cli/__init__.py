@@ -61,10 +61,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process() -> None:
-    """Settings of the process that only commands make, never the import of the library."""
+    """Settings of the process that only commands make, never the import of the library.
+
+    Modules of the current folder can be imported, as with `python -m vase`: `--learner mine:Mine` finds mine.py. The
+    folder is searched last, so that no file in it hides an installed module.
+    """
     from vase.distributed import silence_other_ranks
     from vase.machine import keep_memory
 
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     silence_other_ranks()
     keep_memory()
 

@@ -32,13 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Measure, print and write; returns the exit code."""
-    import torch
     from rich.console import Console
 
     from vase.bench import report
-    from vase.bench.contestants import timed_config
+    from vase.training.process import threads
 
-    config = timed_config(given.preset)
     names = list(dict.fromkeys(given.only or PARTS))
     for name in names:
         if name not in PARTS:
@@ -50,10 +48,8 @@ def run(given: argparse.Namespace) -> int:
     if out is not None and out.is_dir():
         raise ValueError(f"--out {out}: is a directory; name a file, e.g. {out / 'bench.json'}.")
     console = Console()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        record = _record(given, rounds, names, config.to_dict())
+    with threads(1):
+        record = _record(given, rounds, names)
         console.print(f"{record['cpu']}, {record['cores']} cores; {rounds} rounds, one thread", highlight=False)
         if record["OMP_NUM_THREADS"] != "1":
             print(
@@ -67,31 +63,25 @@ def run(given: argparse.Namespace) -> int:
             record["parts"][name] = found.to_dict()
             if out is not None:
                 report.write(out, record)  # after each part: a long run may be stopped
-    finally:
-        torch.set_num_threads(threads)
     if out is not None:
         console.print(f"\n{out}", highlight=False)
     return 0
 
 
-def _record(given: argparse.Namespace, rounds: int, names: list[str], config: dict[str, Any]) -> dict[str, Any]:
+def _record(given: argparse.Namespace, rounds: int, names: list[str]) -> dict[str, Any]:
     from vase.bench import report
     from vase.bench.contestants import block, timed_config
     from vase.machine import keep_memory
 
+    config = timed_config(given.preset)
     words = ["vase", "bench", "--preset", given.preset, "--rounds", str(rounds)]
     words += ["--only", *names] if given.only else []
+    settings = {"preset": given.preset, "rounds": rounds, "steps_per_round": block(config), "parts": names}
     return {
         "command": shlex.join(words),
         **report.machine(),
         "keeps_memory": keep_memory(),
-        "settings": {
-            "preset": given.preset,
-            "rounds": rounds,
-            "steps_per_round": block(timed_config(given.preset)),
-            "parts": names,
-            "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        },
-        "config": config,
+        "settings": {**settings, "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None},
+        "config": config.to_dict(),
         "parts": {},
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from vase.cli.parsing import add_actions, add_command
+from vase.worlds.rooms import WORLDS
+from vase.worlds.spec import NAMES
 
 EXAMPLE = "vase data fetch mnist fashion"
 
@@ -18,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="names from 'vase data list' (default: mnist fashion); outdoors and indoors are rendered, digits and "
-        "glyphs are embedded; faces are the 400 ORL faces, unless the environment variable VASE_FACES names a folder "
-        "of other pictures, e.g. CelebA's, which needs no download",
+        help=f"of {', '.join((*NAMES, *WORLDS))} (default: mnist fashion); digits and glyphs are embedded, outdoors "
+        "and indoors are rendered; faces are the 400 ORL faces, unless the environment variable VASE_FACES names a "
+        "folder of other pictures, e.g. CelebA's, which needs no download",
     )
 
 

@@ -75,16 +75,16 @@ def demo(
 ) -> Path:
     """Train, summarise, draw; returns the run directory."""
     from vase.plots.run import write_run_figures
-    from vase.training import describe
+    from vase.training import describe, train
+    from vase.training.progress import watcher
 
     path, resume = demo_directory(Path(base), settings, say)
     say(f"A learner meets {settings.stream.replace(',', ', then ')}; it is never told when the world changes.")
     say(f"{'Continuing' if resume else 'Training'} in {path}: {settings.steps:,} batches per world.")
-    found = _train(path, settings, resume, quiet)
+    with watcher(quiet) as display:
+        found = train(path, settings, resume=resume, callbacks=[display])
     figures = write_run_figures(path)
-    say("")
-    say(describe(found))
-    say("")
+    say(f"\n{describe(found)}\n")
     if stand_ins := [source for source in found["sources"].values() if "embedded" in source]:
         names = ", ".join(dict.fromkeys(stand_ins))
         say(f"The real data could not be downloaded; embedded images were used instead: {names}")
@@ -94,15 +94,6 @@ def demo(
         say(f"Opened {overview}")
     say("A run of your own: vase train --stream mnist,fashion,mnist --out runs/mine")
     return path
-
-
-def _train(path: Path, settings: RunSettings, resume: bool, quiet: bool) -> dict[str, Any]:
-    """Train with a progress display; returns the summary."""
-    from vase.training import train
-    from vase.training.progress import watcher
-
-    with watcher(quiet) as display:
-        return train(path, settings, resume=resume, callbacks=[display])
 
 
 def show(path: Path) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vase import experiments
 from vase.cli.options import add_settings, add_shared
 from vase.cli.parsing import add_actions, add_command
 from vase.experiments.tables import FORMATS, render_all
@@ -15,37 +15,31 @@ from vase.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from vase.experiments.experiment import Experiment
+    from vase.experiments.results import Job
 
 EXAMPLE = "vase experiment table ablation"
-_RUNS: Any = {"metavar": "DIR", "help": "folder for the runs (default: %(default)s)"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions of `vase experiment`."""
     actions = add_actions(parser)
     _action(actions, "list", run, "")
-    _run_arguments(_action(actions, "run", _run))
-    _check_arguments(_action(actions, "check", _check, " ablation disentangled-SDA-3 entangled-S-0"))
+    run_parser = _action(actions, "run", _run)
+    run_parser.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
+    add_settings(run_parser, "data", "faces", "frames", "device")
+    add_shared(run_parser, "--seeds", "--jobs", "--backend", "--address", "--dry-run", "--quiet")
+    check = _action(actions, "check", _check, " ablation disentangled-SDA-3 entangled-S-0")
+    check.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
+    add_settings(check, "data", "faces", "frames")
+    add_shared(check, "--jobs", "--quiet")
+    for parser, runs in ((run_parser, "runs/experiments"), (check, "runs/again")):
+        parser.add_argument("--runs", default=runs, metavar="DIR", help="folder for the runs (default: %(default)s)")
     table = _action(actions, "table", _table)
     table.add_argument("tables", nargs="*", metavar="TABLE", help="(default: the main one; 'all' for all)")
     table.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default: %(default)s)")
     figure = _action(actions, "figure", _figure)
     figure.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all)")
     figure.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
-
-
-def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", nargs="+", default=[], metavar="CONDITION", help="(default: all conditions)")
-    parser.add_argument("--runs", default="runs/experiments", **_RUNS)
-    add_settings(parser, "data", "faces", "frames", "device")
-    add_shared(parser, "--seeds", "--jobs", "--backend", "--address", "--dry-run", "--quiet")
-
-
-def _check_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="CONDITION-SEED", help="e.g. disentangled-SDA-3")
-    parser.add_argument("--runs", default="runs/again", **_RUNS)
-    add_settings(parser, "data", "faces", "frames")
-    add_shared(parser, "--jobs", "--quiet")
 
 
 def _action(actions: Any, name: str, run: Any, example: str = " ablation") -> argparse.ArgumentParser:
@@ -61,10 +55,8 @@ def _action(actions: Any, name: str, run: Any, example: str = " ablation") -> ar
 
 def run(arguments: argparse.Namespace) -> None:
     """List the experiments with their tables, figures, conditions and finished runs."""
-    from vase.experiments import experiment_names, jobs_of, load_experiment
-
-    for experiment in map(load_experiment, experiment_names()):
-        jobs = jobs_of(experiment, arguments.preset, arguments.results, "runs")
+    for experiment in map(experiments.load_experiment, experiments.experiment_names()):
+        jobs = experiments.jobs_of(experiment, arguments.preset, arguments.results, "runs")
         done = sum(job.target.exists() for job in jobs)
         print(f"{experiment.name}: {experiment.title}")
         print(f"  {done} of {len(jobs)} runs finished in {arguments.results} (preset {arguments.preset})")
@@ -73,97 +65,91 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"  conditions: {', '.join(condition.name for condition in experiment.conditions)}\n")
 
 
+def _jobs(arguments: argparse.Namespace, **chosen: Any) -> tuple[Experiment, list[Job]]:
+    """The experiment, and its runs as the options place them."""
+    from vase.experiments.runner import place
+
+    experiment = experiments.load_experiment(arguments.experiment)
+    where = arguments.preset, arguments.results, arguments.runs
+    return experiment, experiments.jobs_of(experiment, *where, **chosen, **place(experiment, vars(arguments)))
+
+
 def _run(arguments: argparse.Namespace) -> int:
     """Train the runs that have no result yet; the same command, repeated, continues."""
-    from vase.experiments import jobs_of, load_experiment
-    from vase.experiments.runner import missing, place, run_jobs
+    from vase.experiments.runner import missing, run_jobs
     from vase.sweeps.grid import read_seeds
     from vase.sweeps.progress import sweep_watcher
-    from vase.sweeps.runner import failures
+    from vase.sweeps.runner import print_failures
 
-    experiment = load_experiment(arguments.experiment)
-    where = arguments.preset, arguments.results, arguments.runs
     seeds = read_seeds(arguments.seeds) if arguments.seeds else ()
-    jobs = jobs_of(experiment, *where, only=arguments.only, seeds=seeds, **place(experiment, vars(arguments)))
+    experiment, jobs = _jobs(arguments, only=arguments.only, seeds=seeds)
     todo = missing(jobs)
     if arguments.dry_run:
         for job in jobs:
             print(f"{job.target}: {'to do' if job in todo else 'finished'}")
         return 0
     print(f"{experiment.name}: {len(jobs) - len(todo)} of {len(jobs)} runs are finished")
-    failed: list[str] = []
     if todo:
         how = {"workers": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
         with sweep_watcher(arguments.quiet) as watch:
             outcomes = run_jobs(todo, on_progress=watch, **how)
-        failed = failures(outcomes, traces=arguments.traceback)
-    for line in failed:
-        print(line, file=sys.stderr)
-    if not failed:
-        print(_next_commands(experiment, arguments))
-    return 1 if failed else 0
-
-
-def _next_commands(experiment: Experiment, arguments: argparse.Namespace) -> str:
-    """The commands that show the results of the runs."""
-    where = "".join(
-        f" --{name} {value}"
-        for name, default in (("preset", "laptop"), ("results", "results"))
-        if (value := getattr(arguments, name)) != default
-    )
+        if print_failures(outcomes, traces=arguments.traceback):
+            return 1
+    options = {"preset": (arguments.preset, "laptop"), "results": (arguments.results, "results")}
+    where = "".join(f" --{name} {value}" for name, (value, default) in options.items() if value != default)
     figures = f"; figures: vase experiment figure {experiment.command_name}{where}" if experiment.figures else ""
-    return f"Table: vase experiment table {experiment.command_name}{where}{figures}"
+    print(f"Table: vase experiment table {experiment.command_name}{where}{figures}")
+    return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
     """Train finished runs again and compare every row with the result file."""
-    from vase.experiments import Result, jobs_of, load_experiment
-    from vase.experiments.runner import check_jobs, place
+    from vase.experiments.runner import check_jobs
     from vase.sweeps.progress import sweep_watcher
 
-    experiment = load_experiment(arguments.experiment)
-    where = arguments.preset, arguments.results, arguments.runs
-    every = {job.name: job for job in jobs_of(experiment, *where, **place(experiment, vars(arguments)))}
+    experiment, found = _jobs(arguments)
+    every = {job.name: job for job in found}
     _require(arguments.names, every, f"{experiment.name} has no run")
     jobs = [every[name] for name in arguments.names]
     with sweep_watcher(arguments.quiet) as watch:
         differences = check_jobs(jobs, workers=arguments.jobs, on_progress=watch)
     for job, difference in zip(jobs, differences, strict=True):
-        same = f"the same {len(Result(job.target).rows):,} rows, to the last digit"
+        same = f"the same {len(experiments.Result(job.target).rows):,} rows, to the last digit"
         print(f"{job.name}: {f'{difference} (the run is in {job.path})' if difference else same}")
     return 1 if any(differences) else 0
 
 
 def _table(arguments: argparse.Namespace) -> None:
     """Print a table from the finished runs."""
-    from vase.experiments import load_experiment
-    from vase.experiments.experiment import resolve
-    from vase.experiments.results import checked_results
-
-    experiment = load_experiment(arguments.experiment)
+    experiment = experiments.load_experiment(arguments.experiment)
     names = arguments.tables or [next(iter(experiment.tables))]
-    chosen = list(experiment.tables) if names == ["all"] else names
-    _require(chosen, experiment.tables, f"{experiment.name} has no table")
-    results = checked_results(experiment, arguments.preset, arguments.results)
-    tables = [resolve(experiment.tables[name])(results) for name in chosen]
+    tables = list(_made(experiment, "table", experiment.tables, names, arguments).values())
     print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
 
 
 def _figure(arguments: argparse.Namespace) -> None:
     """Draw figures from the finished runs."""
-    from vase.experiments import load_experiment
-    from vase.experiments.experiment import resolve
-    from vase.experiments.results import checked_results
     from vase.plots.style import save
 
-    experiment = load_experiment(arguments.experiment)
-    chosen = list(experiment.figures) if arguments.figures in ([], ["all"]) else arguments.figures
+    experiment = experiments.load_experiment(arguments.experiment)
     if not experiment.figures:
         raise ValueError(f"{experiment.name} has no figures; its tables: {', '.join(experiment.tables)}.")
-    _require(chosen, experiment.figures, f"{experiment.name} has no figure")
+    figures = _made(experiment, "figure", experiment.figures, arguments.figures or ["all"], arguments)
+    for name, figure in figures.items():
+        print(save(figure, Path(arguments.out) / f"{experiment.name}-{name}.png"))
+
+
+def _made(
+    experiment: Experiment, what: str, known: Mapping[str, Any], names: list[str], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Tables or figures of the given names, or of all, from the finished runs."""
+    from vase.experiments.experiment import resolve
+    from vase.experiments.results import checked_results
+
+    chosen = list(known) if names == ["all"] else names
+    _require(chosen, known, f"{experiment.name} has no {what}")
     results = checked_results(experiment, arguments.preset, arguments.results)
-    for name in chosen:
-        print(save(resolve(experiment.figures[name])(results), Path(arguments.out) / f"{experiment.name}-{name}.png"))
+    return {name: resolve(known[name])(results) for name in chosen}
 
 
 def _require(chosen: Sequence[str], known: Collection[str], text: str) -> None:

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from vase.cli.parsing import whole_number
 from vase.config import VASEConfig
-from vase.training.settings import PRESET_DEFAULTS, RunSettings
+from vase.sweeps import BACKENDS
+from vase.training.settings import FOLDERS, PRESET_DEFAULTS, RunSettings, absolute
+from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
-BACKENDS = ("processes", "ray", "dask")
-"""Those of vase.sweeps.backends, which is slow to import; a test compares the two."""
 _FIELDS = {field.name: field for field in dataclasses.fields(RunSettings)}
 _CONFIGURATION = {field.name for field in dataclasses.fields(VASEConfig)}
 _SHARED: dict[str, dict[str, Any]] = {
@@ -48,8 +48,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str, without: Collecti
         if details.get("action") == "append" and "flag" not in details:
             continue  # learner_options are given with --set
         flag = details.pop("flag", f"--{name.replace('_', '-')}")
-        default = f" (default: {defaults[name]})" if name in defaults else _default_text(name)
-        details["help"] += default
+        details["help"] += f" (default: {defaults[name]})" if name in defaults else _default_text(name)
         parser.add_argument(flag, dest=name, default=defaults.get(name), **details)
 
 
@@ -61,7 +60,7 @@ def _kind(hint: Any) -> dict[str, Any]:
         return {"type": whole_number, "metavar": "N"}
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint)}
-    return {} if hint in (str, str | None) else {"action": "append"}
+    return {str: {}, str | None: {"metavar": "DIR"}}.get(hint, {"action": "append"})
 
 
 def _default_text(name: str) -> str:
@@ -77,22 +76,17 @@ def _default_text(name: str) -> str:
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings of a run that the command line gives, as arguments of RunSettings."""
-    from vase.training.sources import pictured, whole_path
-    from vase.worlds.spec import FACES_VARIABLE
-
-    given: dict[str, Any] = {name: getattr(arguments, name, None) for name in _FIELDS}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in vars(arguments).items() if name in _FIELDS and value is not None}
     starting, faces = not getattr(arguments, "resume", False), os.environ.get(FACES_VARIABLE)
-    if starting and faces and "faces" in pictured(given.get("stream", "")):
+    if starting and faces and "stream" in given and "faces" in StreamSpec.parse(given["stream"]).picture_folders:
         given.setdefault("faces", faces)
-    given |= {name: whole_path(given[name]) for name in ("data", "faces", "frames") if given.get(name)}
+    given |= {name: absolute(given[name]) for name in FOLDERS if given.get(name)}
     return given | ({"overrides": _assignments(given["overrides"])} if "overrides" in given else {})
 
 
 def new_settings(given: dict[str, Any]) -> RunSettings:
     """The settings of a new run: those of its preset, unless others are given."""
-    values = dict(given)
-    return RunSettings.of(values.pop("preset", "laptop"), **values)
+    return RunSettings.of(given.get("preset", "laptop"), **given)
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:

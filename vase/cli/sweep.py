@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from vase.cli.options import add_settings, add_shared, given_settings, new_settings
@@ -28,10 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train every combination that is missing, and print a table."""
-    from vase.sweeps import run_many
     from vase.sweeps.grid import grid, read_seeds, read_vary, table
     from vase.sweeps.progress import sweep_watcher
-    from vase.sweeps.runner import failures
+    from vase.sweeps.runner import print_failures, run_many
 
     settings = new_settings(given_settings(arguments))
     cells = grid(Path(arguments.out), settings, read_seeds(arguments.seeds or "0"), read_vary(arguments.vary or []))
@@ -44,7 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
         where = {"jobs": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
         outcomes = run_many(cells, **where, on_progress=watch, on_note=print)
     print(f"\n{table(outcomes)}\n\nRuns: {arguments.out}. One of them: vase summary {cells[0].path}")
-    failed = failures(outcomes, traces=arguments.traceback)
-    for line in failed:
-        print(line, file=sys.stderr)
-    return 1 if failed else 0
+    return min(1, print_failures(outcomes, traces=arguments.traceback))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from vase.cli.options import add_settings, add_shared, given_settings, new_settings
-from vase.training.settings import THREE_WORLDS, RunSettings
+from vase.training.settings import THREE_WORLDS
 from vase.worlds.spec import StreamSpec
 
 EXAMPLE = f"vase train --stream {THREE_WORLDS} --preset laptop --set capacity.gamma=7 --out runs/mine"
@@ -28,25 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or resume a run."""
-    from vase.training import RunDirectory, describe
+    from vase.training import RunDirectory, describe, train
+    from vase.training.progress import TensorBoard, watcher
 
     given = given_settings(arguments)
     out = Path(arguments.out) if arguments.out else _default_directory(given)
     settings = dataclasses.replace(RunDirectory(out).settings(), **given) if arguments.resume else new_settings(given)
-    found = _train(out, settings, arguments)
+    board = TensorBoard(out / "tensorboard") if arguments.tensorboard else nullcontext()
+    with watcher(arguments.quiet) as display, board as scalars:
+        callbacks = [callback for callback in (display, scalars) if callback is not None]
+        found = train(out, settings, resume=arguments.resume, callbacks=callbacks)
     print(f"\n{describe(found)}\n\nRun: {out}. Figures: vase figures {out}")
-
-
-def _train(out: Path, settings: RunSettings, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Train with a progress display and, on request, TensorBoard; returns the summary."""
-    from vase.training import Callback, train
-    from vase.training.progress import TensorBoard, watcher
-
-    with ExitStack() as stack:
-        callbacks: list[Callback] = [stack.enter_context(watcher(arguments.quiet))]
-        if arguments.tensorboard:
-            callbacks.append(stack.enter_context(TensorBoard(out / "tensorboard")))
-        return train(out, settings, resume=arguments.resume, callbacks=callbacks)
 
 
 def _default_directory(given: dict[str, Any]) -> Path:

@@ -17,10 +17,8 @@ from vase.experiments.experiment import Experiment
 from vase.experiments.results import FOLDERS, Job, Result, require_same
 from vase.experiments.writer import analyse, export, exported_rows
 from vase.rows import Row
-from vase.sweeps import Cell, Outcome, Status, run_many
-from vase.sweeps.backends import Backend
-from vase.training.sources import pictured
-from vase.worlds.spec import FACES_VARIABLE
+from vase.sweeps import Backend, Cell, Outcome, Status, run_many
+from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 Watch = Callable[[Sequence[Status]], None]
 
@@ -46,7 +44,7 @@ def place(experiment: Experiment, given: Mapping[str, str | None]) -> dict[str, 
     found = {name: given.get(name) for name in ("data", "device")}
     for name in FOLDERS:
         folder = given.get(name)
-        if name not in pictured(experiment.stream):
+        if name not in StreamSpec.parse(experiment.stream).picture_folders:
             if folder is not None:
                 raise ValueError(f"--{name} {folder}: {experiment.name} has no world of {name}; leave --{name} out.")
             continue

@@ -9,24 +9,21 @@ import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from joblib import parallel_config
 
-Backend = Literal["processes", "ray", "dask"]
-BACKENDS: tuple[Backend, ...] = ("processes", "ray", "dask")
+from vase.sweeps import BACKENDS, Backend
+
 MIN_WORKERS = 2
 """Workers of every backend, at least: joblib would run a single one inside the calling process."""
 
 
 @contextmanager
 def engine(backend: Backend, jobs: int, address: str | None = None) -> Iterator[None]:
-    """Run every `joblib.Parallel` inside the block on a backend, one thread per task.
+    """Run every `joblib.Parallel` inside the block on `jobs` workers of a backend, one thread per task.
 
-    Args:
-        backend: "processes" of this machine, or a "ray" or "dask" cluster.
-        jobs: workers wanted; there are at least two.
-        address: of a running cluster; without one, a cluster of this machine is started and ended.
+    Without the address of a running Ray or Dask cluster, one is started on this machine, and ended with the block.
     """
     check(backend, address)
     start = {"processes": _processes, "ray": _ray, "dask": _dask}[backend]
@@ -72,15 +69,12 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
             _reach(known)
             ray.init(**({"address": known} if known else here), log_to_driver=False, logging_level="error")
         except (OSError, RuntimeError, ValueError) as error:
-            if not known:
-                raise OSError(
-                    f"Ray could not be started on this machine ({_first_line(error)}); use the backend processes, or "
-                    "give the address of a running cluster."
-                ) from error
-            raise OSError(
-                f"no Ray cluster at {known!r} ({_first_line(error)}); start one with ray start --head, or leave out "
-                "the address to start one on this machine."
-            ) from error
+            what = "Ray could not be started on this machine"
+            remedy = "use the backend processes, or give the address of a running cluster"
+            if known:
+                what = f"no Ray cluster at {known!r}"
+                remedy = "start one with ray start --head, or leave out the address to start one on this machine"
+            raise OSError(f"{what} ({_first_line(error)}); {remedy}.") from error
     try:
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < jobs:
@@ -110,13 +104,8 @@ def _dask(jobs: int, address: str | None) -> Iterator[None]:
     distributed: Any = importlib.import_module("distributed")
     cluster: Any = address
     if address is None:
-        cluster = distributed.LocalCluster(
-            n_workers=max(MIN_WORKERS, jobs),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs="ERROR",
-        )
+        workers = {"n_workers": max(MIN_WORKERS, jobs), "threads_per_worker": 1, "processes": True}
+        cluster = distributed.LocalCluster(**workers, dashboard_address=None, silence_logs="ERROR")
     try:
         try:
             client = distributed.Client(cluster, timeout=10)

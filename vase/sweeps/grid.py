@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
 
 from vase.config import preset
 from vase.sweeps.runner import Cell, Outcome
 from vase.training.settings import RunSettings
-
-T = TypeVar("T")
+from vase.training.summary import NONE, aligned, identity_change, position_change
 
 
 def grid(
@@ -55,7 +53,8 @@ def read_seeds(text: str) -> list[int]:
         if last < first:
             raise ValueError(f"--seeds {text}: {part.strip()} is reversed; write {last}-{first}.")
         seeds += range(first, last + 1)
-    return _unique(seeds, f"--seeds {text}")
+    _refuse_twice(seeds, f"--seeds {text}")
+    return seeds
 
 
 def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -78,14 +77,14 @@ def read_vary(texts: Sequence[str]) -> dict[str, list[str]]:
             )
         if name in found:
             raise ValueError(f"--vary {text}: {name} is varied twice; write all its values in one --vary.")
-        found[name] = _unique(values, f"--vary {text}")
+        _refuse_twice(values, f"--vary {text}")
+        found[name] = values
     return found
 
 
-def _unique(values: list[T], where: str) -> list[T]:
+def _refuse_twice(values: Sequence[object], where: str) -> None:
     if twice := [value for value in values if values.count(value) > 1]:
         raise ValueError(f"{where}: {twice[0]} appears twice; write it once.")
-    return values
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -96,14 +95,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         if found is None:
             lines.append((name, outcome.state, "", ""))
             continue
-        identity, position = found["identity"]["mean"]["change"], found["position"]["mse"]["mean"]["change"]
-        lines.append(
-            (
-                name,
-                f"{found['environments']} of {found['worlds']}" if found["environments"] else "–",
-                "–" if identity is None else f"{100 * identity:+.1f} points",
-                "–" if position is None else f"{position:+.1e}",
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+        environments = f"{found['environments']} of {found['worlds']}" if found["environments"] else NONE
+        changes = identity_change(found["identity"]["mean"]), position_change(found["position"]["mse"]["mean"])
+        lines.append((name, environments, *changes))
+    return "\n".join(aligned(lines))

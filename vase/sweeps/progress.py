@@ -2,97 +2,80 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-from rich.text import Text
+from rich.progress import TaskID
 
 from vase.sweeps.runner import ENDED, Status
+from vase.training.progress import LiveOutput, Output, PlainOutput, is_interactive
 
-SweepWatcher = Callable[[Sequence[Status]], None]
+_WORDS = {"running": "training", "done": "done", "skipped": "already finished", "stopped": "stopped"}
 
 
-class SweepLines:
+class SweepWatcher(Output):
+    """Shows the runs of a sweep, each time it is called with the status of all."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, str] = {}
+        self._pace = Pace()
+
+    def __call__(self, statuses: Sequence[Status]) -> None:
+        """Print a line per run whose state is new, then show how far all runs are."""
+        for status in statuses:
+            if status.state not in (self._states.get(status.name), "waiting"):
+                self._states[status.name] = status.state
+                self.print(f"{status.name}: {_WORDS.get(status.state) or f'failed: {status.error}'}")
+        over = [status.total if status.state in ("done", "skipped", "failed") else status.step for status in statuses]
+        left = self._pace.left(statuses)
+        remaining = "" if left is None else f"{_minutes(left)} left"
+        self.show(statuses, sum(over), sum(status.total for status in statuses), remaining)
+
+    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
+        """Show the progress of all runs: steps done, where a run that failed counts as over, and steps in all."""
+        raise NotImplementedError
+
+
+class SweepLines(PlainOutput, SweepWatcher):
     """Plain lines: one per run that begins or ends, and the total whenever another share of it is done."""
 
     def __init__(self, share: float = 0.02, stream: TextIO | None = None) -> None:
-        self.share = share
-        self.stream = stream or sys.stdout
-        self._states: dict[str, str] = {}
-        self._told = 0
-        self._pace = Pace()
+        PlainOutput.__init__(self, stream)
+        SweepWatcher.__init__(self)
+        self.share, self._told = share, 0
 
-    def __enter__(self) -> SweepLines:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stream.flush()
-
-    def __call__(self, statuses: Sequence[Status]) -> None:
-        """Print what is new."""
-        for sentence in _changes(statuses, self._states):
-            print(sentence, file=self.stream, flush=True)
-        left = self._pace.left(statuses)
-        step, total = _whole(statuses)
+    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
+        """Print the total, if it is time."""
         if (share := int(step / total / self.share) if total else 0) > self._told:
             self._told = share
-            running = ", ".join(
-                f"{s.name} {s.step:,}/{s.total:,} ({s.world})" for s in statuses if s.state == "running"
-            )
-            parts = [f"all runs: step {step:,}/{total:,}", *([f"{_minutes(left)} left"] if left is not None else [])]
-            print(", ".join(parts) + (f": {running}" if running else ""), file=self.stream, flush=True)
+            running = [f"{s.name} {s.step:,}/{s.total:,} ({s.world})" for s in statuses if s.state == "running"]
+            line = f"all runs: step {step:,}/{total:,}" + (f", {left}" if left else "")
+            self.print(line + (f": {', '.join(running)}" if running else ""))
 
 
-class SweepDisplay:
+class SweepDisplay(LiveOutput, SweepWatcher):
     """A bar for all runs with the remaining time, and one per run in progress; ended runs scroll by above."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console()
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[more]}"),
-            console=self.console,
-            expand=True,
-        )
-        self._all = self._bars.add_task("preparing the data", total=None, more="")
+        LiveOutput.__init__(self, console, "{task.fields[more]}")
+        SweepWatcher.__init__(self)
+        self._all = self.bars.add_task("preparing the data", total=None, more="")
         self._tasks: dict[str, TaskID] = {}
-        self._states: dict[str, str] = {}
-        self._pace = Pace()
-        self._live = Live(self._bars, console=self.console, refresh_per_second=2)
 
-    def __enter__(self) -> SweepDisplay:
-        self._live.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._live.__exit__(*exception)
-
-    def __call__(self, statuses: Sequence[Status]) -> None:
-        """Show the progress."""
-        for sentence in _changes(statuses, self._states):
-            self._live.console.print(Text(sentence))
-        step, total = _whole(statuses)
-        left, ended = self._pace.left(statuses), sum(s.state in ENDED for s in statuses)
-        more = "" if left is None else f"{_minutes(left)} left"
-        name = f"{ended} of {len(statuses)} runs ended"
-        self._bars.update(self._all, description=name, completed=step, total=total or None, more=more)
+    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
+        """Update the bars."""
+        name = f"{sum(s.state in ENDED for s in statuses)} of {len(statuses)} runs ended"
+        self.bars.update(self._all, description=name, completed=step, total=total or None, more=left)
         running = {status.name: status for status in statuses if status.state == "running"}
-        for name in [name for name in self._tasks if name not in running]:
-            self._bars.remove_task(self._tasks.pop(name))
+        for name in self._tasks.keys() - running.keys():
+            self.bars.remove_task(self._tasks.pop(name))
         for name, status in running.items():
             if name not in self._tasks:
-                self._tasks[name] = self._bars.add_task(escape(name), more="")
-            self._bars.update(self._tasks[name], completed=status.step, total=status.total, more=escape(status.world))
+                self._tasks[name] = self.bars.add_task(escape(name), more="")
+            self.bars.update(self._tasks[name], completed=status.step, total=status.total, more=escape(status.world))
 
 
 class Pace:
@@ -119,28 +102,11 @@ class Pace:
         return seconds / steps * todo if steps > 0 else None
 
 
-def sweep_watcher(quiet: bool = False) -> AbstractContextManager[SweepWatcher]:
+def sweep_watcher(quiet: bool = False) -> SweepWatcher:
     """The display that suits where the output goes."""
     if quiet:
         return SweepLines(share=0.1)
-    return SweepDisplay() if Console().is_terminal and os.environ.get("TERM") != "dumb" else SweepLines()
-
-
-def _changes(statuses: Sequence[Status], before: dict[str, str]) -> list[str]:
-    """A sentence per run whose state is new; `before` is updated."""
-    words = {"running": "training", "done": "done", "skipped": "already finished", "stopped": "stopped"}
-    found = []
-    for status in statuses:
-        if status.state not in (before.get(status.name), "waiting"):
-            before[status.name] = status.state
-            found.append(f"{status.name}: {words.get(status.state) or f'failed: {status.error}'}")
-    return found
-
-
-def _whole(statuses: Sequence[Status]) -> tuple[int, int]:
-    """Steps done and steps in all; a run that failed counts as over."""
-    over = [status.total if status.state in ("done", "skipped", "failed") else status.step for status in statuses]
-    return sum(over), sum(status.total for status in statuses)
+    return SweepDisplay() if is_interactive() else SweepLines()
 
 
 def _minutes(seconds: float) -> str:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from joblib import Parallel, delayed
 
-from vase.sweeps.backends import Backend, check, engine
+from vase.sweeps import Backend
+from vase.sweeps.backends import check, engine
 from vase.sweeps.worker import GO, report, work
 from vase.training.directory import RunDirectory
 from vase.training.plan import make_plan
 from vase.training.process import interruptible
 from vase.training.settings import RunSettings
-from vase.training.sources import absolute
 from vase.training.summary import summary
 
 POLL_SECONDS = 0.5
@@ -48,15 +49,10 @@ class Cell:
             return "new"
         directory = RunDirectory(self.path)
         try:
-            started = directory.settings()
+            directory.settings()
         except (OSError, ValueError, TypeError):
             return "started"  # damaged: resuming it reports how
-        for name in absolute(self.settings).differences(absolute(started)):
-            ours, theirs = getattr(self.settings, name), getattr(started, name)
-            raise ValueError(
-                f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: "
-                "use the same settings to resume, or name another directory with --out."
-            )
+        directory.require_same(self.settings, "use the same settings to resume, or name another directory with --out")
         try:
             return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"
         except (OSError, ValueError):
@@ -77,17 +73,14 @@ class Status:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run."""
+    """The outcome of one run: the summary of a finished one, message and traceback of a failed one."""
 
     cell: Cell
     state: State
     """'done'; 'skipped' if it was already finished; 'failed'; 'stopped' if it can be resumed."""
     summary: dict[str, Any] | None = None
-    """Of a finished run."""
     error: str = ""
-    """Message of a failed run."""
     trace: str = ""
-    """Traceback of a failed run."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -95,11 +88,8 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, outcomes: list[Outcome]) -> None:
         self.outcomes = outcomes
-        done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
-        super().__init__(
-            f"stopped with {done} of {len(outcomes)} runs finished; running ones are saved. "
-            "Resume with the same command."
-        )
+        done = f"{sum(outcome.state in ('done', 'skipped') for outcome in outcomes)} of {len(outcomes)} runs finished"
+        super().__init__(f"stopped with {done}; running ones are saved. Resume with the same command.")
 
 
 def run_many(
@@ -118,8 +108,8 @@ def run_many(
     Args:
         cells: the runs; on a cluster their directories must be on a file system that all machines share.
         jobs: runs at the same time.
-        backend: "processes" of this machine, "ray" or "dask".
-        address: of a running Ray or Dask cluster; without one, a cluster of this machine is started and ended.
+        backend: processes of this machine, or a Ray or Dask cluster.
+        address: of a running cluster; without one, a cluster of this machine is started and ended.
         on_progress: called about twice a second, from another thread, with the status of all runs.
         on_note: called with a line about the data, e.g. a stand-in that is used.
 
@@ -130,17 +120,18 @@ def run_many(
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise ValueError(f"jobs={jobs!r}: must be a whole number of at least 1.")
     check(backend, address)
-    _refuse_duplicates(cells)
-    todo = [number for number, progress in enumerate([cell.progress() for cell in cells]) if progress != "done"]
-    lengths = _prepare([cells[number] for number in todo], on_note)
-    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None))
+    places = [os.path.abspath(cell.path) for cell in cells]
+    for cell, place in zip(cells, places, strict=True):
+        if places.count(place) > 1:
+            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
+    todo = {number: cell for number, cell in enumerate(cells) if cell.progress() != "done"}
+    totals = _prepare(todo, on_note)
+    sweep = _Sweep([portable(cell) for cell in cells], jobs, on_progress or (lambda statuses: None), totals)
     for number, cell in enumerate(cells):
-        if number in todo:
-            sweep.totals[number] = lengths[todo.index(number)]
-        else:
+        if number not in todo:
             sweep.outcomes[number] = Outcome(cell, "skipped", _summary(cell))
     if todo:
-        sweep.run(todo, backend, address)
+        sweep.run(list(todo), backend, address)
     sweep.tell()
     found = [replace(sweep.outcomes[number], cell=cell) for number, cell in enumerate(cells)]
     if any(outcome.state == "stopped" for outcome in found):
@@ -148,38 +139,30 @@ def run_many(
     return found
 
 
-def _refuse_duplicates(cells: Sequence[Cell]) -> None:
-    seen: set[str] = set()
-    for cell in cells:
-        if (place := os.path.abspath(cell.path)) in seen:
-            raise ValueError(f"{cell.path}: two runs have this directory; give each run its own.")
-        seen.add(place)
-
-
-def failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> list[str]:
-    """A line for each run that failed, with the traceback of its process if asked for."""
+def print_failures(outcomes: Sequence[Outcome], *, traces: bool = False) -> int:
+    """Print a line for each run that failed, or the traceback of its process; returns how many failed."""
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    said = [(one.trace if traces and one.trace else one.error) for one in failed]
-    return [f"vase: {one.cell.path} failed: {text}" for one, text in zip(failed, said, strict=True)]
+    for one in failed:
+        print(f"vase: {one.cell.path} failed: {(traces and one.trace) or one.error}", file=sys.stderr)
+    return len(failed)
 
 
-def _prepare(cells: Sequence[Cell], on_note: Callable[[str], None] | None) -> list[int]:
+def _prepare(todo: Mapping[int, Cell], on_note: Callable[[str], None] | None) -> dict[int, int]:
     """Load the data and resolve the configuration once per kind of run; returns the steps of each run.
 
     Wrong input is reported before anything starts, and workers do not race for downloads.
     """
     lengths: dict[str, int] = {}
-    keys = []
-    for cell in cells:
+    totals = {}
+    for number, cell in todo.items():
         timeline = None
-        if cell.progress() == "started":
-            with suppress(OSError, ValueError, TypeError):  # damaged: resuming it reports how
-                timeline = RunDirectory(cell.path).timeline()
-        stages = None if timeline is None else timeline.stages
-        keys.append(json.dumps([replace(cell.settings, seed=0).to_dict(), stages], sort_keys=True))
-        if keys[-1] not in lengths:
-            lengths[keys[-1]] = make_plan(cell.settings, timeline, on_note).timeline.total
-    return [lengths[key] for key in keys]
+        with suppress(OSError, ValueError, TypeError):  # new, or damaged: resuming it reports how
+            timeline = RunDirectory(cell.path).timeline()
+        kind = json.dumps([replace(cell.settings, seed=0).to_dict(), timeline and timeline.stages], sort_keys=True)
+        if kind not in lengths:
+            lengths[kind] = make_plan(cell.settings, timeline, on_note).timeline.total
+        totals[number] = lengths[kind]
+    return totals
 
 
 def _summary(cell: Cell) -> dict[str, Any]:
@@ -192,7 +175,7 @@ def _summary(cell: Cell) -> dict[str, Any]:
 
 def portable(cell: Cell) -> Cell:
     """The same run for a worker with another working directory: absolute paths, one thread."""
-    return Cell(Path(os.path.abspath(cell.path)), replace(absolute(cell.settings), threads=1))
+    return Cell(Path(os.path.abspath(cell.path)), replace(cell.settings.with_absolute_folders(), threads=1))
 
 
 @dataclass
@@ -202,30 +185,30 @@ class _Sweep:
     cells: list[Cell]
     jobs: int
     on_progress: Callable[[list[Status]], None]
-    totals: dict[int, int] = field(default_factory=dict)
+    totals: Mapping[int, int]
+    """Steps of the runs that are not finished."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)
     """Runs that were handed to the backend."""
     folder: Path = Path()
-    broken: BaseException | None = None
-    """What `on_progress` raised."""
 
     def run(self, todo: list[int], backend: Backend, address: str | None) -> None:
         """Fill the outcomes of the given runs."""
-        with interruptible() as stop, engine(backend, self.jobs, address):
+        with interruptible() as stop, engine(backend, self.jobs, address), ExitStack() as stack:
             place = self.cells[todo[0]].path.parent
             place.mkdir(parents=True, exist_ok=True)
-            self.folder = Path(tempfile.mkdtemp(prefix=".sweep-", dir=place))
+            folder = tempfile.TemporaryDirectory(prefix=".sweep-", dir=place, ignore_cleanup_errors=True)
+            self.folder = Path(stack.enter_context(folder))
+            self.folder.chmod(0o755)
+            (self.folder / GO).touch()
+            pool, ended = stack.enter_context(ThreadPoolExecutor(1, "vase-sweep")), threading.Event()
+            watching = pool.submit(self._watch, stop, ended)
             try:
-                self.folder.chmod(0o755)
-                (self.folder / GO).touch()
-                with self._watched(stop):
-                    self._dispatch(todo, stop, own_session=backend == "processes")
-                self._collect(todo, "stopped")
+                self._dispatch(todo, stop, own_session=backend == "processes")
             finally:
-                shutil.rmtree(self.folder, ignore_errors=True)
-        if self.broken is not None:
-            raise self.broken
+                ended.set()
+            watching.result()  # raises what `on_progress` raised
+            self._collect(todo, "stopped")
 
     def _dispatch(self, todo: list[int], stop: threading.Event, own_session: bool) -> None:
         """Hand the runs to the backend.
@@ -252,10 +235,9 @@ class _Sweep:
                     text = f"{what} ({str(error).strip().splitlines()[0]})" if str(error).strip() else repr(error)
                     for n in left:
                         self.outcomes[n] = Outcome(self.cells[n], "failed", error=text)
-                elif left:
-                    suspects = [n for n in left if n in self.sent]
+                else:
                     rest = [n for n in left if n not in self.sent]
-                    groups = [*([n] for n in suspects), *([rest] if rest else []), *groups]
+                    groups = [*([n] for n in left if n in self.sent), *([rest] if rest else []), *groups]
             self._collect(group)
 
     def _sending(self, group: list[int]) -> Iterator[int]:
@@ -265,9 +247,7 @@ class _Sweep:
 
     def _collect(self, numbers: list[int], otherwise: State | None = None) -> None:
         """Turn the last reports of ended runs into outcomes."""
-        for number in numbers:
-            if number in self.outcomes:
-                continue
+        for number in [number for number in numbers if number not in self.outcomes]:
             cell, said = self.cells[number], report(self.folder, number)
             state = said.get("state") if said.get("state") in ENDED else otherwise
             if state == "done":
@@ -275,28 +255,15 @@ class _Sweep:
             elif state is not None:
                 self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
 
-    @contextmanager
-    def _watched(self, stop: threading.Event) -> Iterator[None]:
-        """While the block runs, report the progress, and stop the workers if `stop` is set."""
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(POLL_SECONDS):
-                if stop.is_set() or self.broken is not None:
-                    (self.folder / GO).unlink(missing_ok=True)
-                if self.broken is None:
-                    try:
-                        self.tell()
-                    except Exception as error:
-                        self.broken = error
-
-        thread = threading.Thread(target=watch, name="vase-sweep", daemon=True)
-        thread.start()
+    def _watch(self, stop: threading.Event, ended: threading.Event) -> None:
+        """Report the progress until the runs have ended; stop the workers if `stop` is set or `on_progress` fails."""
         try:
-            yield
+            while not ended.wait(POLL_SECONDS):
+                if stop.is_set():
+                    (self.folder / GO).unlink(missing_ok=True)
+                self.tell()
         finally:
-            ended.set()
-            thread.join()
+            (self.folder / GO).unlink(missing_ok=True)
 
     def tell(self) -> None:
         """Call `on_progress` with the status of all runs."""

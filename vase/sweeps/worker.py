@@ -31,14 +31,9 @@ GO = "go"
 
 
 def work(folder: Path, number: int, path: Path, settings: RunSettings, own_session: bool) -> None:
-    """Train one run, new or interrupted, and write its outcome to the folder of the sweep; never raises.
+    """Train the run with a number, new or interrupted, and write its outcome to the folder of the sweep; never raises.
 
-    Args:
-        folder: of the sweep.
-        number: of the run in the sweep.
-        path: directory of the run.
-        settings: the run.
-        own_session: leave the session of the terminal, so that Ctrl-C reaches the driver alone.
+    `own_session` leaves the session of the terminal, so that Ctrl-C reaches the driver alone.
     """
     reporter = Reporter(folder, number)
     if reporter.must_stop():
@@ -69,17 +64,9 @@ def _apart(folder: Path, number: int, path: Path, settings: RunSettings) -> None
     """Train in a new process: a thread of a worker gets no signals, and shares its interpreter with others."""
     values = json.dumps([str(folder), number, str(path), settings.to_dict()])
     code = "import sys; from vase.sweeps.worker import work_on; work_on(sys.argv[1])"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code, values],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        check=False,
-    )
+    command, environment = [sys.executable, "-c", code, values], {**os.environ, "OMP_NUM_THREADS": "1"}
+    streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    done = subprocess.run(command, env=environment, **streams, start_new_session=True, check=False)
     if report(folder, number).get("state") in (None, "running"):
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         Reporter(folder, number).put(state="failed", error=f"its process ended with code {done.returncode} ({last})")
@@ -97,21 +84,16 @@ class Reporter(Callback):
     def __init__(self, folder: Path, number: int, *, every: float = REPORT_SECONDS, parent: int | None = None) -> None:
         self.folder, self.number, self.every = folder, number, every
         self._parent = os.getppid() if parent is None else parent
-        self._last = float("-inf")
         self._stopping = False
         self._progress: dict[str, Any] = {}
 
-    def on_start(self, run: Run) -> None:
-        """Report where the run starts or resumes."""
-        self._report(run)
-
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         """Report, if the last report is old enough."""
         if run.step == run.total or time.monotonic() - self._last >= self.every:
-            self._report(run)
-        return ()
+            self.on_start(run)
 
-    def _report(self, run: Run) -> None:
+    def on_start(self, run: Run) -> None:
+        """Report where the run is, and stop it if the sweep was stopped."""
         self._last = time.monotonic()
         self._progress = {"step": run.step, "total": run.total, "world": run.world}
         self.put(state="running")

@@ -6,34 +6,25 @@
 2
 """
 
+# ruff: noqa: F401
 from typing import TYPE_CHECKING
 
 from vase.lazy import attach
 
 if TYPE_CHECKING:
-    from vase.training.callbacks import Callback as Callback
-    from vase.training.callbacks import Run as Run
-    from vase.training.directory import RunDirectory as RunDirectory
-    from vase.training.plan import Plan as Plan
-    from vase.training.plan import make_plan as make_plan
-    from vase.training.settings import RunSettings as RunSettings
-    from vase.training.summary import describe as describe
-    from vase.training.trainer import Interrupted as Interrupted
-    from vase.training.trainer import Trainer as Trainer
-    from vase.training.trainer import train as train
-
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Callback": "callbacks",
-        "Interrupted": "trainer",
-        "Plan": "plan",
-        "Run": "callbacks",
+    from vase.training.callbacks import Callback, Run
+    from vase.training.directory import RunDirectory
+    from vase.training.plan import Plan, make_plan
+    from vase.training.settings import RunSettings
+    from vase.training.summary import describe
+    from vase.training.trainer import Interrupted, train
+else:
+    _modules = {
+        **dict.fromkeys(("Callback", "Run"), "callbacks"),
+        **dict.fromkeys(("Plan", "make_plan"), "plan"),
+        **dict.fromkeys(("Interrupted", "train"), "trainer"),
         "RunDirectory": "directory",
         "RunSettings": "settings",
-        "Trainer": "trainer",
         "describe": "summary",
-        "make_plan": "plan",
-        "train": "trainer",
-    },
-)
+    }
+    __getattr__, __dir__, __all__ = attach(__name__, _modules)

@@ -18,9 +18,9 @@ from vase.checkpoint import State
 from vase.distributed import Distributed
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
-from vase.training.directory import RunDirectory
+from vase.rows import Row
+from vase.training.directory import RowWriter, RunDirectory
 from vase.training.plan import Plan
-from vase.training.row_writer import RowWriter
 from vase.worlds import Batch
 
 AnyRow = Mapping[str, Any]
@@ -31,8 +31,8 @@ class Callback:
     """Base class with hooks that do nothing.
 
     Within a step, the hooks of all callbacks are called in the order on_batch, on_step, on_stage_end, on_end,
-    on_step_end. Rows that a hook returns are written to rows.jsonl at once. Of several workers, only the first one
-    calls callbacks (`Checkpoints` apart), so `on_batch` changes its shard alone.
+    on_step_end. Rows that a hook returns, if any, are written to rows.jsonl at once. Of several workers, only the
+    first one calls callbacks (`Checkpoints` apart), so `on_batch` changes its shard alone.
     """
 
     saved: ClassVar[tuple[str, ...]] = ()
@@ -53,17 +53,14 @@ class Callback:
         """Before a batch is learnt; returns what is learnt instead."""
         return batch
 
-    def on_step(self, run: Run, step: Step) -> Iterable[AnyRow]:
+    def on_step(self, run: Run, step: Step) -> Iterable[AnyRow] | None:
         """After a batch was learnt."""
-        return ()
 
-    def on_stage_end(self, run: Run) -> Iterable[AnyRow]:
+    def on_stage_end(self, run: Run) -> Iterable[AnyRow] | None:
         """After the last batch of a stage."""
-        return ()
 
-    def on_end(self, run: Run) -> Iterable[AnyRow]:
+    def on_end(self, run: Run) -> Iterable[AnyRow] | None:
         """After the last batch of the run."""
-        return ()
 
     def on_step_end(self, run: Run) -> None:
         """After all rows of a step."""
@@ -98,12 +95,6 @@ class Run:
     stopping: bool = False
     """Ctrl-C or SIGTERM was received: the run ends after this step."""
 
-    def __post_init__(self) -> None:
-        names = [callback.name for callback in self.callbacks]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two callbacks are named {name!r}: give each a `name` of its own.")
-
     @property
     def step(self) -> int:
         """Batches drawn from the stream so far."""
@@ -129,9 +120,13 @@ class Run:
         """Environments that the learner knows; 0 for a learner without environments."""
         return len(self.learner.environments) if isinstance(self.learner, InfersEnvironments) else 0
 
-    def write(self, rows: Iterable[AnyRow]) -> None:
-        """Append rows, and show them to all callbacks."""
-        for row in rows:
+    def row(self, kind: str) -> Row:
+        """The first columns of a row of a kind: where in the stream it is written."""
+        return {"kind": kind, "step": self.step, "stage": self.stage, "world": self.world}
+
+    def write(self, rows: Iterable[AnyRow] | None) -> None:
+        """Append the rows of a hook, and show them to all callbacks."""
+        for row in rows or ():
             if self.rows is not None:
                 self.rows.write(row)
             for callback in self.callbacks:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,6 @@ class RunDirectory:
         self.rows_path = self.path / "rows.jsonl"
         self.checkpoint_path = self.path / "checkpoint"
         self.figures_path = self.path / "figures"
-
-    # ---------------------------------------------------------------- configuration
 
     def require_free(self) -> None:
         """Refuse a path that already holds something."""
@@ -94,11 +93,18 @@ class RunDirectory:
         """The settings this run was started with."""
         return RunSettings.from_dict(self.read_config()["settings"])
 
+    def require_same(
+        self, given: RunSettings, remedy: str = "leave it out to resume, or start another run with another --out"
+    ) -> None:
+        """Refuse settings that would compute something else than this run."""
+        started = self.settings()
+        for name in given.differences(started):
+            ours, theirs = getattr(given, name), getattr(started, name)
+            raise ValueError(f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: {remedy}.")
+
     def timeline(self) -> Timeline:
         """The stages of the stream, with the worlds that the run really uses."""
         return Timeline.of(self.read_config()["stages"])
-
-    # ---------------------------------------------------------------- rows, timing
 
     def rows(self) -> list[Row]:
         """All complete rows."""
@@ -130,18 +136,13 @@ class RunDirectory:
         """Add pictures to pictures.npz, or replace them."""
         checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
 
-    # ---------------------------------------------------------------- checkpoint
-
     @property
     def has_checkpoint(self) -> bool:
         """Whether a state was ever committed."""
         return (self.checkpoint_path / checkpoint.MANIFEST).exists()
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Commit a state as one unit: replacing the manifest is one rename.
-
-        The folder is also a saved learner: `VASE.load(run / "checkpoint")` opens it.
-        """
+        """Commit a state as one unit, which is also a saved learner: `VASE.load(run)` opens it."""
         checkpoint.write(self.checkpoint_path, checkpoint.LEARNER, state)
 
     def load(self) -> checkpoint.State:
@@ -167,8 +168,7 @@ class RunDirectory:
 
     def is_complete(self) -> bool:
         """Whether the run has reached the end of its stream."""
-        total = self.timeline().total
-        return self.has_checkpoint and int(self.load()["run"]["step"]) >= total
+        return self.has_checkpoint and int(self.load()["run"]["step"]) >= self.timeline().total
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -192,6 +192,44 @@ class RunDirectory:
             yield
         finally:
             os.close(handle)
+
+
+START: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
+"""Position of an empty rows.jsonl."""
+
+
+class RowWriter:
+    """Appends to rows.jsonl. Its position is the size and the hash of the file: a resume verifies and cuts it."""
+
+    def __init__(self, path: Path, position: Mapping[str, Any]) -> None:
+        """Open the file and truncate whatever a dead process wrote after the given position."""
+        size = int(position["bytes"])
+        self._file = path.open("r+b" if path.exists() else "w+b")
+        self._digest = hashlib.sha256(self._file.read(size))
+        if self._file.tell() != size or self._digest.hexdigest() != position["sha256"]:
+            self._file.close()
+            raise ValueError(
+                f"{path} does not start with the {size} bytes that its checkpoint expects: it was cut or altered; "
+                "restore it from a copy, or start a new run."
+            )
+        self._file.truncate()
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Append one row; it is on disk after the next `sync`."""
+        line = json.dumps(row, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode() + b"\n"
+        self._file.write(line)
+        self._digest.update(line)
+
+    def sync(self) -> dict[str, Any]:
+        """Bring all rows to disk; returns the position for the checkpoint."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return {"bytes": self._file.tell(), "sha256": self._digest.hexdigest()}
+
+    def close(self) -> None:
+        """Close the file; an error while closing must not hide the one that led here."""
+        with suppress(OSError):
+            self._file.close()
 
 
 def versions() -> dict[str, str]:

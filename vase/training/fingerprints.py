@@ -15,10 +15,9 @@ from vase.training.callbacks import Callback, Run
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan
 from vase.training.settings import RunSettings
-from vase.training.sources import pictured
 from vase.worlds.folders import ArrayWorld
 from vase.worlds.frames import FrameWorld
-from vase.worlds.sources import FACES_VARIABLE
+from vase.worlds.spec import FACES_VARIABLE, WorldSpec
 from vase.worlds.world import World
 
 MAX_PARTS = 32
@@ -32,12 +31,11 @@ _IN_FOLDER = re.compile(r"\d (pictures|frames) in ")
 
 def world_fingerprints(plan: Plan) -> WorldFingerprints:
     """Fingerprints of the worlds that come from a folder of images; other data are verified by checksum."""
-    found = {}
-    for name, splits in plan.worlds.items():
-        arrays = [array for world in splits for array in _arrays(world, plan.settings)]
-        if arrays:
-            found[name] = [fingerprint(array) for array in arrays]
-    return found
+    found = {
+        name: [fingerprint(array) for world in splits for array in _arrays(world, plan.settings)]
+        for name, splits in plan.worlds.items()
+    }
+    return {name: parts for name, parts in found.items() if parts}
 
 
 def fingerprint(values: np.ndarray) -> list[float]:
@@ -77,11 +75,9 @@ class Fingerprints(Callback):
             self.load_state_dict({"worlds": None})
 
     def state_dict(self) -> State:
-        """The fingerprints."""
         return {"worlds": self._now}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Compare the saved fingerprints with the present ones."""
         sources = self._directory.read_config()["sources"]
         require_same_images(self._directory.path, self._plan, sources, state["worlds"], self._now)
         self._checked = True
@@ -96,14 +92,11 @@ def require_same_images(
     """
     for world, source in plan.sources.items():
         before = sources.get(world, "nothing")
-        if saved is not None:
-            same = _alike(saved.get(world, []), now.get(world, []))
-        else:
-            same = before == source or not (_IN_FOLDER.search(before) or _IN_FOLDER.search(source))
-        if not same:
+        same = before == source or not (_IN_FOLDER.search(before) or _IN_FOLDER.search(source))
+        if not (same if saved is None else _alike(saved.get(world, []), now.get(world, []))):
             what = "its images have changed" if before == source else f"now it would be {source}"
             remedy = "restore the original images"
-            if "faces" in pictured(world) and plan.settings.faces is None:
+            if WorldSpec.parse(world).picture_folder == "faces" and plan.settings.faces is None:
                 value = os.environ.get(FACES_VARIABLE)
                 remedy = f"{FACES_VARIABLE} is {value or 'not set'} in the environment, set it to its original value"
             raise ValueError(

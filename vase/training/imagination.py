@@ -18,6 +18,7 @@ from vase.images import as_bytes
 from vase.imagination import Explorer, Translation, augmented, movable_latents
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.learners.records import Step
+from vase.metrics.disentanglement import rounded
 from vase.metrics.probes import ProbeSuite
 from vase.rows import ImaginationRow
 from vase.training.callbacks import Callback, Run
@@ -68,13 +69,12 @@ class _Labelled:
 class Imagination(Callback):
     """Imagined images (`RunSettings.imagination`) and the look ahead (`RunSettings.anticipation`) of a run.
 
-    explorer: its policy learns from every batch with sprites. In the named worlds, SHARE of each batch is added to it
-    once more as imagined, from the first batch on, so that this is part of the new world.
+    The policy of `explorer` learns from every batch with sprites. In the named worlds, SHARE of each batch is added to
+    it once more as imagined, from the first batch on, so that this is part of the new world.
 
-    lookahead: while the first world of a pair is trained on, two probes of the appendix's size, trained as the run's
-    other probes are, are scored on held-out images of the second. One learns from the first world, with imagined images
-    where there are any, which keep the label of the digit that was moved. The other learns from the second world
-    itself, which the learner has not seen.
+    `lookahead`: while the first world of a pair is trained on, two probes, trained as the run's other probes are, are
+    scored on held-out images of the second. One learns from the first world, where imagined images keep the label of
+    the digit that was moved. The other learns from the second world itself, which the learner has not seen.
 
     Random numbers depend on the seed and the step, or are saved.
     """
@@ -116,22 +116,19 @@ class Imagination(Callback):
 
         return suite(_Labelled(train, change)), suite(_Labelled(future))
 
-    # ---------------------------------------------------------------- hooks
-
     def on_batch(self, run: Run, batch: Batch) -> Batch:
         """Add imagined images; the policy learns from the batch as it was."""
         world, step = run.world, run.step
         if self.explorer is None or world not in self._actions:
             return batch
-        met = batch
+        met, explorer = batch, self._acting(world)
         if world in self._imagined:
             batch = self._imagine(world)(met, np.random.default_rng([self.plan.settings.seed, step, _SALT]))
-        self.explorer.action = self._actions[world]
-        self.explorer.learn(met.images)
+        explorer.learn(met.images)
         if step % FOCUS_EVERY == 0:
-            found = movable_latents(self._learner, self.explorer.action, met.images, seed=self.explorer.seed)
+            found = movable_latents(self._learner, explorer.action, met.images, seed=explorer.seed)
             if len(found):
-                self.explorer.latents = found
+                explorer.latents = found
         return batch
 
     def on_step(self, run: Run, step: Step) -> list[ImaginationRow]:
@@ -142,16 +139,16 @@ class Imagination(Callback):
                 rows = [suite.after_step(self._learner, run.step) for suite in suites]
                 if all(rows):
                     (now,), (then,) = rows
-                    scores.append(
-                        {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"], "ceiling": then["accuracy"]}
-                    )
+                    score = {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"]}
+                    scores.append({**score, "ceiling": then["accuracy"]})
         if run.world in self._imagined and run.step % self.plan.settings.probe_every == 0:
-            distance = self._distance(run.world)
-            scores = [{**row, **distance} for row in scores] or [distance]
-        place = {"kind": "imagination", "step": run.step, "stage": run.stage, "world": run.world}
-        return [cast(ImaginationRow, {**place, **row}) for row in scores]
+            images = self._held_out(run.world, HELD_OUT)
+            close = self._acting(run.world).distance(images, seed=self.plan.settings.seed)
+            distances = rounded({"before": close.before.tolist(), "after": close.after.tolist()})
+            scores = [{**row, "latents": close.latents.tolist(), **distances} for row in scores or [{}]]
+        return [cast(ImaginationRow, {**run.row("imagination"), **row}) for row in scores]
 
-    def on_stage_end(self, run: Run) -> tuple[()]:
+    def on_stage_end(self, run: Run) -> None:
         """Keep pictures of what was imagined, and of how the learner reconstructs images that it has not seen."""
         found: dict[str, np.ndarray] = {}
         s = self._learner.environment if isinstance(self._learner, InfersEnvironments) else None
@@ -168,9 +165,6 @@ class Imagination(Callback):
                 found |= {unmet: images, f"{unmet} reconstructed": self._learner.reconstruct(images, environment=s)}
         if found:
             run.directory.keep_pictures({f"{run.world}: {name}": as_bytes(images) for name, images in found.items()})
-        return ()
-
-    # ---------------------------------------------------------------- pieces
 
     def _acting(self, world: str) -> Explorer:
         """The explorer with the action that suits a world."""
@@ -186,22 +180,12 @@ class Imagination(Callback):
         rng = np.random.default_rng([self.plan.settings.seed, list(self.plan.worlds).index(world), _SALT])
         return self.plan.worlds[world][1].sample(n, rng).images
 
-    def _distance(self, world: str) -> dict[str, Any]:
-        """Root mean squared distance of the encoding from z* per latent, before and after acting."""
-        close = self._acting(world).distance(self._held_out(world, HELD_OUT), seed=self.plan.settings.seed)
-        before, after = ([float(f"{value:.6g}") for value in values] for values in (close.before, close.after))
-        return {"latents": close.latents.tolist(), "before": before, "after": after}
-
-    # ---------------------------------------------------------------- saving
-
     def state_dict(self) -> State:
-        """Policy and probes."""
         explorer = None if self.explorer is None else self._acting(self._imagined[0]).state_dict()
         suites = {str(number): suite.state_dict() for number, suite in enumerate(self._suites())}
         return {"explorer": explorer, "lookahead": suites}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue exactly, in a run with the same settings."""
         if self.explorer is not None:
             self._acting(self._imagined[0]).load_state_dict(state["explorer"])
         for number, suite in enumerate(self._suites()):

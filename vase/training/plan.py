@@ -37,9 +37,7 @@ class Plan:
 
 
 def make_plan(
-    settings: RunSettings,
-    timeline: Timeline | None = None,
-    report: Callable[[str], None] | None = None,
+    settings: RunSettings, timeline: Timeline | None = None, report: Callable[[str], None] | None = None
 ) -> Plan:
     """Load the data and resolve the configuration.
 
@@ -49,35 +47,19 @@ def make_plan(
             available by now.
         report: called with one line per failed download, and per stand-in.
     """
-    fallback = settings.fallback and timeline is None
-    place: dict[str, Any] = {
-        "canvas": settings.canvas,
-        "sprite": settings.sprite,
-        "folder": settings.data,
-        "faces": settings.faces,
-        "frames": settings.frames,
-    }
+    options: dict[str, Any] = {name: getattr(settings, name) for name in ("canvas", "sprite", "faces", "frames")}
+    options |= {"folder": settings.data, "fallback": settings.fallback and timeline is None, "report": report}
 
-    def parse(text: str, fallback: bool) -> Schedule:
-        return Schedule.parse(
-            text,
-            settings.steps,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            fallback=fallback,
-            report=report,
-            **place,
-        )
+    def load(stream: str, **options: Any) -> tuple[Schedule, dict[str, World]]:
+        """The worlds to learn from, and the held-out ones."""
+        drawing = {"batch_size": settings.batch_size, "seed": settings.seed}
+        schedule = Schedule.parse(stream, settings.steps, **drawing, **options)
+        return schedule, {name: make_world(name, split="test", **options) for name in schedule.timeline.worlds}
 
-    def held_out(schedule: Schedule, fallback: bool) -> dict[str, World]:
-        names = dict.fromkeys(stage.world.name for stage in schedule.stages)
-        return {name: make_world(name, split="test", fallback=fallback, report=report, **place) for name in names}
-
-    schedule = parse(settings.stream if timeline is None else str(StreamSpec.of(timeline.stages)), fallback)
-    tests = held_out(schedule, fallback)
+    schedule, tests = load(settings.stream if timeline is None else str(StreamSpec.of(timeline.stages)), **options)
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
-        schedule = parse(str(StreamSpec.of((tests[s.world.name].name, s.steps) for s in schedule.stages)), False)
-        tests = held_out(schedule, False)
+        stand_ins = StreamSpec.of((tests[world].name, steps) for world, steps in schedule.timeline.stages)
+        schedule, tests = load(str(stand_ins), **{**options, "fallback": False})
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
     config = config.with_values({**fixed, **settings.overrides})

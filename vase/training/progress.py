@@ -7,7 +7,6 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any, Self, TextIO
 
 from rich.console import Console, Group
@@ -16,7 +15,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TextColumn,
+    ProgressColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
@@ -27,11 +26,8 @@ from vase.training.callbacks import AnyRow, Callback, Run
 from vase.training.summary import switch_sentence
 
 
-class Watcher(Callback):
-    """Shows notes, the resumed step and announced switches as lines; a context manager."""
-
-    last: Step | None = None
-    """The last step with a loss: a held batch has none."""
+class Output:
+    """Where progress is shown; a context manager."""
 
     def __enter__(self) -> Self:
         return self
@@ -42,6 +38,48 @@ class Watcher(Callback):
     def print(self, text: str) -> None:
         """Show one line."""
         raise NotImplementedError
+
+
+class PlainOutput(Output):
+    """Lines in a log."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+
+    def print(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+
+class LiveOutput(Output):
+    """Progress bars at the bottom of a terminal, a line of text below them, and lines that scroll by above."""
+
+    def __init__(self, console: Console | None, *columns: ProgressColumn | str) -> None:
+        shape = ("{task.description}", BarColumn(bar_width=None), MofNCompleteColumn(), *columns)
+        self.bars = Progress(*shape, console=console, expand=True)
+        self.below = Text()
+        self._live = Live(Group(self.bars, self.below), console=console, refresh_per_second=5)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._live.__exit__(*exception)
+
+    def print(self, text: str) -> None:
+        self._live.console.print(Text(text))
+
+
+def is_interactive() -> bool:
+    """Whether the output goes to a terminal that can show bars."""
+    return Console().is_terminal and os.environ.get("TERM") != "dumb"
+
+
+class Watcher(Output, Callback):
+    """Shows notes, the resumed step and announced switches as lines."""
+
+    last: Step | None = None
+    """The last step with a loss: a held batch has none."""
 
     def on_note(self, text: str) -> None:
         self.print(text)
@@ -54,15 +92,13 @@ class Watcher(Callback):
         if row["kind"] == "switch" and row["from"] is not None:
             self.print(switch_sentence(row))
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         if math.isfinite(step.loss) or self.last is None:
             self.last = step
-        return ()
 
     def numbers(self, run: Run) -> str:
         """The numbers of the last step, as far as the learner has them."""
-        step = self.last
-        if step is None:
+        if (step := self.last) is None:
             return ""
         active, known = int(step.mask.sum()), run.environments
         losses = {"loss": step.loss, "reconstruction": step.reconstruction, "KL": step.kl}
@@ -76,23 +112,18 @@ class Watcher(Callback):
         return ", ".join(parts)
 
 
-class Lines(Watcher):
+class Lines(PlainOutput, Watcher):
     """Plain lines: one every `every` steps, one per switch and per note."""
 
     def __init__(self, every: int = 100, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
         self.every = every
-        self.stream = stream or sys.stdout
-        self._since = (0, time.perf_counter())
-
-    def print(self, text: str) -> None:
-        """Write one line at once."""
-        print(text, file=self.stream, flush=True)
 
     def on_start(self, run: Run) -> None:
         super().on_start(run)
         self._since = (run.step, time.perf_counter())
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         super().on_step(run, step)
         if run.step % self.every == 0 or run.step == run.total:
             (before, begin), now = self._since, time.perf_counter()
@@ -100,69 +131,44 @@ class Lines(Watcher):
             speed = f"{(run.step - before) / (now - begin):.1f} steps/s" if run.step > before and now > begin else ""
             texts = ", ".join(text for text in (self.numbers(run), speed) if text)
             self.print(f"step {run.step:,}/{run.total:,} ({run.world}): {texts}")
-        return ()
 
 
-class Display(Watcher):
+class Display(LiveOutput, Watcher):
     """A progress bar with the remaining time and the latest numbers; switches scroll by above it."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-            console=self.console,
-            expand=True,
-        )
-        self._task = self._bar.add_task("preparing the data", total=None)
-        self._status = Text("")
-        self._live = Live(Group(self._bar, self._status), console=self.console, refresh_per_second=5)
-
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._live.__exit__(*exception)
-
-    def print(self, text: str) -> None:
-        """Write one line above the bar."""
-        self._live.console.print(Text(text))
+        super().__init__(console, TimeElapsedColumn(), "left", TimeRemainingColumn(elapsed_when_finished=False))
+        self._task = self.bars.add_task("preparing the data", total=None)
 
     def on_start(self, run: Run) -> None:
-        self._bar.reset(self._task, total=run.total, completed=run.step)
+        self.bars.reset(self._task, total=run.total, completed=run.step)
         super().on_start(run)
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         super().on_step(run, step)
-        self._bar.update(self._task, completed=run.step, description=run.world)
-        self._status.plain = self.numbers(run)
-        return ()
+        self.bars.update(self._task, completed=run.step, description=run.world)
+        self.below.plain = self.numbers(run)
 
 
 def watcher(quiet: bool = False) -> Watcher:
     """The display that suits where the output goes."""
     if quiet:
         return Lines(every=500)
-    return Display() if Console().is_terminal and os.environ.get("TERM") != "dumb" else Lines(every=100)
+    return Display() if is_interactive() else Lines(every=100)
 
 
 class TensorBoard(Callback):
     """TensorBoard scalars: numbers of every tenth step, and probe scores; a context manager."""
 
+    _writer: Any = None
+
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         try:
             self._make: Any = importlib.import_module("torch.utils.tensorboard").SummaryWriter
         except ImportError:
-            raise ModuleNotFoundError(
-                "TensorBoard is not installed: pip install tensorboard, or leave out --tensorboard."
-            ) from None
-        self._folder = Path(folder)
-        self._writer: Any = None
+            remedy = "pip install tensorboard, or leave out --tensorboard."
+            raise ModuleNotFoundError(f"TensorBoard is not installed: {remedy}") from None
+        self._folder = str(folder)
 
     def __enter__(self) -> Self:
         return self
@@ -173,15 +179,14 @@ class TensorBoard(Callback):
 
     def on_start(self, run: Run) -> None:
         """Open the file; a resumed run replaces what came after its checkpoint."""
-        self._writer = self._make(str(self._folder), purge_step=run.step + 1)
+        self._writer = self._make(self._folder, purge_step=run.step + 1)
 
     def on_row(self, run: Run, row: AnyRow) -> None:
-        if row["kind"] == "probe":
-            for name in ("accuracy", "mse", "pixels"):
-                if name in row:
-                    self._writer.add_scalar(f"{name}/{row['world']}", row[name], run.step)
+        for name in ("accuracy", "mse", "pixels"):
+            if row["kind"] == "probe" and name in row:
+                self._writer.add_scalar(f"{name}/{row['world']}", row[name], run.step)
 
-    def on_step(self, run: Run, step: Step) -> tuple[()]:
+    def on_step(self, run: Run, step: Step) -> None:
         if run.step % 10 == 0:
             names = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder")
             scalars = {f"learner/{name}": getattr(step, name) for name in names}
@@ -192,4 +197,3 @@ class TensorBoard(Callback):
             for name, value in scalars.items():
                 if math.isfinite(value):
                     self._writer.add_scalar(name, value, run.step)
-        return ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from vase.config import preset
-from vase.worlds.spec import StreamSpec, canonical
+from vase.worlds.spec import StreamSpec, WorldSpec, canonical
 
 ProbeMode = Literal["periodic", "online", "none"]
 THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
@@ -26,6 +27,12 @@ PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
     "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
 }
 """Preset -> settings in which it differs from the defaults of the fields."""
+_MINIMA = dict.fromkeys(
+    ("steps", "canvas", "sprite", "probe_every", "checkpoint_every", "rows_every", "threads"), 1
+) | {"seed": 0, "batch_size": 2}
+"""The smallest value of each field that counts something."""
+FOLDERS = ("data", "faces", "frames")
+"""Fields that name a folder."""
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
 _SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
@@ -37,10 +44,8 @@ def option(default: Any, help: str, **details: Any) -> Any:
 
     `details` are `metavar`, `choices` and `flag`, where the option is not called `--` and the name of the field.
     """
-    metadata = {"help": help, **details}
-    if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata=metadata)
-    return field(default=default, metadata=metadata)
+    value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
+    return field(**value, metadata={"help": help, **details})
 
 
 @dataclass(frozen=True)
@@ -91,46 +96,44 @@ class RunSettings:
         "its images, imagined ones included, is tested on UNMET (default: none)",
         metavar="MET>UNMET",
     )
-    data: str | None = option(None, "folder with the idx files of the datasets, searched first", metavar="DIR")
+    data: str | None = option(None, "folder with the idx files of the datasets, searched first")
     faces: str | None = option(
-        None,
-        "folder of pictures for the world faces, e.g. CelebA's (default: VASE_FACES, or the ORL faces)",
-        metavar="DIR",
+        None, "folder of pictures for the world faces, e.g. CelebA's (default: VASE_FACES, or the ORL faces)"
     )
     frames: str | None = option(
-        None,
-        "folder of frames for the worlds outdoors and indoors, e.g. DeepMind Lab's (default: they are rendered)",
-        metavar="DIR",
+        None, "folder of frames for the worlds outdoors and indoors, e.g. DeepMind Lab's (default: they are rendered)"
     )
     fallback: bool = option(False, "use the embedded stand-ins, digits and glyphs, if the real data is unavailable")
     device: str = option("auto", "auto, cpu, cuda, ...")
     threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
-    learner: str = option("vase", "what learns: vase, or a class of your own as package.module:Class", metavar="NAME")
+    learner: str = option(
+        "vase", "vase, or a class of your own as package.module:Class, also of the current folder", metavar="NAME"
+    )
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
-        options = {name: value for name, value in self.overrides.items() if name.startswith("learner.")}
-        rest = {name: value for name, value in self.overrides.items() if name not in options}
-        object.__setattr__(self, "overrides", rest)
-        given = {name.removeprefix("learner."): value for name, value in options.items()}
-        object.__setattr__(self, "learner_options", {**self.learner_options, **given})
+        overrides: dict[str, Any] = {}
+        learner_options = dict(self.learner_options)
+        for name, value in self.overrides.items():
+            target = learner_options if name.startswith("learner.") else overrides
+            target[name.removeprefix("learner.")] = value
+        object.__setattr__(self, "overrides", overrides)
+        object.__setattr__(self, "learner_options", learner_options)
         preset(self.preset)
-        least = {"seed": 0, "batch_size": 2}
-        counts = ("steps", "seed", "canvas", "sprite", "batch_size", "probe_every", "checkpoint_every", "rows_every")
-        for name in (*counts, "threads"):
-            value, low = getattr(self, name), least.get(name, 1)
+        for name, low in _MINIMA.items():
+            value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ValueError(f"{name}={value!r}: must be a whole number of at least {low}.")
         if self.probes not in ("periodic", "online", "none"):
             raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
         if self.anticipation and self.probes == "none":
             raise ValueError(f"anticipation={self.anticipation!r}: needs probes; use probes='periodic' or 'online'.")
-        named = {"imagination": self.imagined, "anticipation": [name for pair in self.anticipated for name in pair]}
-        for field_name, names in named.items():
-            for name in names:
-                if name not in self.names:
-                    text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
-                    raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
+        named = [("imagination", name) for name in self.imagined]
+        named += [("anticipation", name) for pair in self.anticipated for name in pair]
+        for field_name, name in named:
+            if name not in self.names:
+                text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
+                raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,10 +152,8 @@ class RunSettings:
         for text in self.anticipation.split(",") if self.anticipation else ():
             met, _, unmet = map(canonical, text.partition(">"))
             if not met or not unmet or met == unmet:
-                raise ValueError(
-                    f"anticipation={self.anticipation!r}: write MET>UNMET, two worlds of the stream, e.g. "
-                    "mnist>moving-mnist."
-                )
+                example = "write MET>UNMET, two worlds of the stream, e.g. mnist>moving-mnist."
+                raise ValueError(f"anticipation={self.anticipation!r}: {example}")
             pairs.append((met, unmet))
         return tuple(pairs)
 
@@ -165,8 +166,7 @@ class RunSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""
-        values = {**asdict(self), "overrides": dict(self.overrides), "learner_options": dict(self.learner_options)}
-        return {name: value for name, value in values.items() if name not in _SELDOM or value != _SELDOM[name]}
+        return {name: value for name, value in asdict(self).items() if name not in _SELDOM or value != _SELDOM[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
@@ -174,6 +174,30 @@ class RunSettings:
         return cls(**values)
 
     def differences(self, other: RunSettings) -> list[str]:
-        """Names of the fields that define what is computed and differ."""
-        mine, others = self.to_dict(), other.to_dict()
+        """Names of the fields that define what is computed and differ; two paths of one folder do not."""
+        mine, others = (settings.with_absolute_folders().to_dict() for settings in (self, other))
         return [f.name for f in fields(self) if f.name not in _PLACE and mine.get(f.name) != others.get(f.name)]
+
+    def with_absolute_folders(self) -> RunSettings:
+        """The same run for a process with another working directory or home.
+
+        >>> RunSettings(stream="mnist, folder:/cats/../dogs*500").with_absolute_folders().stream
+        'mnist,folder:/dogs*500'
+        """
+
+        def whole(name: str) -> str:
+            return str(WorldSpec.parse(name).with_absolute_folder())
+
+        folders: dict[str, Any] = {name: absolute(path) for name in FOLDERS if (path := getattr(self, name))}
+        return replace(
+            self,
+            stream=str(StreamSpec.parse(self.stream, self.steps).with_absolute_folders()),
+            imagination=",".join(map(whole, self.imagined)),
+            anticipation=",".join(f"{whole(met)}>{whole(unmet)}" for met, unmet in self.anticipated),
+            **folders,
+        )
+
+
+def absolute(path: str) -> str:
+    """The absolute path of a folder that a person named, who may have written ~."""
+    return os.path.abspath(os.path.expanduser(path))

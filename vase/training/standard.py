@@ -12,40 +12,43 @@ import numpy as np
 
 from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
-from vase.learners.records import Step
+from vase.learners.records import EnvironmentView, Step
 from vase.metrics.detection import compare_switch
 from vase.metrics.latents import moves, position_latents
 from vase.metrics.probes import ProbeSuite
 from vase.metrics.worlds import measure_world
-from vase.rows import EndRow, KnownEnvironment, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
+from vase.rows import EndRow, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
 from vase.training.callbacks import Callback, Run
-from vase.training.directory import RunDirectory
 from vase.training.fingerprints import Fingerprints
 from vase.training.imagination import Imagination
-from vase.training.plan import Plan, probe_settings
+from vase.training.plan import probe_settings
 
 _LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
 _POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
 """Keep the random numbers of different measurements apart."""
 
 
-def standard_callbacks(
-    directory: RunDirectory, plan: Plan, learner: Learner, extra: Sequence[Callback] = ()
-) -> tuple[Callback, ...]:
+def standard_callbacks(run: Run, extra: Sequence[Callback] = ()) -> tuple[Callback, ...]:
     """What the settings ask for. `extra` callbacks come after those with rows and before the checkpoint."""
-    settings, probing = plan.settings, probe_settings(plan.settings)
-    return (
-        Fingerprints(directory, plan),
+    plan, settings = run.plan, run.plan.settings
+    probing = probe_settings(settings)
+    chosen = (
+        Fingerprints(run.directory, plan),
         Switches(),
         StepRows(settings.rows_every),
         *([] if probing is None else [Probes(ProbeSuite(plan.worlds, probing, seed=settings.seed))]),
-        *([Imagination(plan, learner)] if settings.imagination or settings.anticipation else []),
+        *([Imagination(plan, run.learner)] if settings.imagination or settings.anticipation else []),
         LearnerState(),
         *([Measures()] if settings.measures else []),
         *extra,
         Timing(),
         Checkpoints(settings.checkpoint_every),
     )
+    names = [callback.name for callback in chosen]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two callbacks are named {name!r}: give each a `name` of its own.")
+    return chosen
 
 
 @dataclass
@@ -66,18 +69,8 @@ class Switches(Callback):
         if before is not None:
             compared = compare_switch(run.plan.timeline.switches, self.announced, run.step)
             self.announced = run.step
-        row = {
-            "kind": "switch",
-            "step": run.step,
-            "stage": run.stage,
-            "world": run.world,
-            "from": before,
-            "environment": step.environment,
-            "is_new": step.is_new,
-            **compared,
-            "reasons": list(step.reasons),
-        }
-        return [cast(SwitchRow, row)]
+        row = {"from": before, "environment": step.environment, "is_new": step.is_new, **compared}
+        return [cast(SwitchRow, {**run.row("switch"), **row, "reasons": list(step.reasons)})]
 
 
 @dataclass
@@ -87,27 +80,21 @@ class StepRows(Callback):
     every: int
 
     def on_step(self, run: Run, step: Step) -> list[StepRow]:
-        return [] if run.step % self.every else [step_row(run, step)]
-
-
-def step_row(run: Run, step: Step) -> StepRow:
-    """Every number of a step, rounded to what float32 holds."""
-    row = {
-        "kind": "step",
-        "step": run.step,
-        "stage": run.stage,
-        "world": run.world,
-        "environment": step.environment,
-        "held": step.held,
-        **{name: finite(getattr(step, name)) for name in _LOSSES},
-        "atypicality": [finite(value) for value in step.atypicality.tolist()],
-        "mask": step.mask.tolist(),
-    }
-    return cast(StepRow, row)
+        if run.step % self.every:
+            return []
+        row = {
+            **run.row("step"),
+            "environment": step.environment,
+            "held": step.held,
+            **{name: finite(getattr(step, name)) for name in _LOSSES},
+            "atypicality": [finite(value) for value in step.atypicality.tolist()],
+            "mask": step.mask.tolist(),
+        }
+        return [cast(StepRow, row)]
 
 
 def finite(value: float) -> float | None:
-    """A number with seven digits; None for what JSON cannot hold."""
+    """A number with the seven digits that float32 holds; None for what JSON cannot hold."""
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
@@ -137,47 +124,35 @@ class LearnerState(Callback):
     dropped: int = 0
     """Held batches that were dropped so far."""
 
-    def on_step(self, run: Run, step: Step) -> list[Row]:
+    def on_step(self, run: Run, step: Step) -> None:
         self.held += step.held
         self.dropped += step.dropped
-        return []
 
     def on_stage_end(self, run: Run) -> list[StageRow]:
-        learner = run.learner
-        row: Row = {"kind": "stage", "step": run.step, "stage": run.stage, "world": run.world}
+        learner, row = run.learner, run.row("stage")
         if isinstance(learner, InfersEnvironments):
             current = learner.environments[learner.environment]
-            row |= {"environment": current.index, "mask": current.mask.tolist(), "used": current.used.tolist()}
-        row |= {"environments": known_environments(learner), "held": self.held, "dropped": self.dropped}
+            row |= {"environment": current.index, **_flags(current)}
+        row |= self._known(learner)
         if moves(run.plan.worlds[run.world][1]):
             row["position"] = position_of(run, run.world)
         return [cast(StageRow, row)]
 
     def on_end(self, run: Run) -> list[EndRow]:
-        row: EndRow = {
-            "kind": "end",
-            "step": run.step,
-            "environments": known_environments(run.learner),
-            "held": self.held,
-            "dropped": self.dropped,
-        }
+        row: Row = {"kind": "end", "step": run.step, **self._known(run.learner)}
         if moving := [world for world, (_, test) in run.plan.worlds.items() if moves(test)]:
             row["position"] = position_of(run, moving[0])
-        return [row]
+        return [cast(EndRow, row)]
+
+    def _known(self, learner: Learner) -> Row:
+        """What a learner knows of its environments, nothing if it infers none; and the counts."""
+        views = learner.environments if isinstance(learner, InfersEnvironments) else ()
+        known = [{"index": view.index, "age": view.age, "loss": finite(view.loss), **_flags(view)} for view in views]
+        return {"environments": known, "held": self.held, "dropped": self.dropped}
 
 
-def known_environments(learner: Learner) -> list[KnownEnvironment]:
-    """What a learner knows of its environments; nothing if it infers none."""
-    return [
-        {
-            "index": view.index,
-            "age": view.age,
-            "loss": finite(view.loss),
-            "mask": view.mask.tolist(),
-            "used": view.used.tolist(),
-        }
-        for view in (learner.environments if isinstance(learner, InfersEnvironments) else ())
-    ]
+def _flags(view: EnvironmentView) -> dict[str, list[bool]]:
+    return {"mask": view.mask.tolist(), "used": view.used.tolist()}
 
 
 def position_of(run: Run, world: str) -> PositionLatents:
@@ -196,8 +171,8 @@ class Measures(Callback):
         for number, (world, (_, test)) in enumerate(run.plan.worlds.items()):
             if world in seen:
                 rng = np.random.default_rng([run.plan.settings.seed, number, run.stage, _MEASURES_SALT])
-                place = {"kind": "measures", "step": run.step, "stage": run.stage, "world": world}
-                yield cast(MeasuresRow, place | measure_world(run.learner, test, rng))
+                measured = measure_world(run.learner, test, rng)
+                yield cast(MeasuresRow, {**run.row("measures"), "world": world, **measured})
 
 
 class Timing(Callback):

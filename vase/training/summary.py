@@ -14,6 +14,9 @@ from vase.metrics.latents import position_sentence, recruited_latents, shared_la
 from vase.metrics.record import Record
 from vase.training.directory import RunDirectory
 
+NONE = "–"
+"""The entry for what was not measured."""
+
 
 def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
     """Compute the summary of a run, finished or not, and write it to summary.json."""
@@ -44,22 +47,16 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
 def _latents(record: Record) -> dict[str, Any]:
     """Used, masked, shared and recruited latents, and the position latents; a learner without environments has none."""
     ends = record.of("stage")
-    last = next(iter(record.of("end")), ends[-1] if ends else None)
+    last = [{}, *ends, *record.of("end")][-1]
     first = next((row["position"] for row in ends if "position" in row), None)
     position = sorted({first[axis]["latent"] for axis in "xy"}) if first else []
     stages = []
     for row in ends:
         masked = _where(not flag for flag in row.get("mask", ()))
-        stage = {
-            "world": row["world"],
-            "environment": row.get("environment"),
-            "used": _where(row.get("used", ())),
-            "masked": masked,
-            "position_latents": row.get("position"),
-            "position_masked": [latent for latent in position if latent in masked],
-        }
-        stages.append(stage)
-    known = last["environments"] if last else []
+        stage = {"world": row["world"], "environment": row.get("environment"), "used": _where(row.get("used", ()))}
+        stage |= {"masked": masked, "position_latents": row.get("position")}
+        stages.append({**stage, "position_masked": [latent for latent in position if latent in masked]})
+    known = last.get("environments", [])
     used = used_flags(known)
     environments = [
         {"used": _where(one["used"]), "masked": _where(not flag for flag in one["mask"]), "recruited": recruited}
@@ -70,9 +67,9 @@ def _latents(record: Record) -> dict[str, Any]:
         "environment_latents": environments,
         "shared": shared_latents(used),
         "stages": stages,
-        "position_latents": {"first": first, "end": last.get("position") if last else None},
-        "held": last["held"] if last else 0,
-        "dropped": last["dropped"] if last else 0,
+        "position_latents": {"first": first, "end": last.get("position")},
+        "held": last.get("held", 0),
+        "dropped": last.get("dropped", 0),
     }
 
 
@@ -96,9 +93,6 @@ def _scores(record: Record, metric: Metric) -> dict[str, Any]:
         }
     means = {"best": best.mean, "change": change.mean}
     return {"worlds": worlds, "mean": {name: None if math.isnan(value) else value for name, value in means.items()}}
-
-
-# ------------------------------------------------------------------------------------------------------- for a reader
 
 
 def describe(found: dict[str, Any]) -> str:
@@ -174,29 +168,38 @@ def _score_lines(found: dict[str, Any]) -> list[str]:
     table: list[tuple[str, ...]] = [("", "best during", "worst after", "at the end", "change")]
     moments = ("best", "worst_after", "end")
     for world, score in identity["worlds"].items():
-        shown = ["–" if score[name] is None else f"{score[name]:.1%}" for name in moments]
-        change = "–" if score["change"] is None else f"{100 * score['change']:+.1f} points"
-        table.append((f"class of {world}", *shown, change))
+        shown = [NONE if score[name] is None else f"{score[name]:.1%}" for name in moments]
+        table.append((f"class of {world}", *shown, identity_change(score)))
     for world, score in mse["worlds"].items():
         extra = pixels["worlds"].get(world, {})
         shown = [_error(score[name], extra.get(name)) for name in moments]
-        change = "–" if score["change"] is None else f"{score['change']:+.1e}"
-        table.append((f"position in {world}", *shown, change))
-    widths = [max(len(row[column]) for row in table) for column in range(5)]
-    lines = ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in table]
+        table.append((f"position in {world}", *shown, position_change(score)))
     modes = " and ".join(found["probes"])
     title = f"What {modes} probes read from the representation (position: MSE on [0,1]², RMS in pixels)"
-    means = []
-    if identity["mean"]["change"] is not None:
-        means.append(f"class {100 * identity['mean']['change']:+.1f} points")
-    if mse["mean"]["change"] is not None:
-        means.append(f"position {mse['mean']['change']:+.1e}")
-    return [title, *(line.rstrip() for line in lines), *([f"  mean change: {', '.join(means)}"] if means else [])]
+    changes = {"class": identity_change(identity["mean"]), "position": position_change(mse["mean"])}
+    means = ", ".join(f"{what} {change}" for what, change in changes.items() if change != NONE)
+    return [title, *(f"  {line}" for line in aligned(table)), *([f"  mean change: {means}"] if means else [])]
+
+
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, in columns."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
+
+
+def identity_change(score: Mapping[str, float | None]) -> str:
+    """The change of a probe's accuracy, in words."""
+    return NONE if score["change"] is None else f"{100 * score['change']:+.1f} points"
+
+
+def position_change(score: Mapping[str, float | None]) -> str:
+    """The change of a probe's mean squared error, in words."""
+    return NONE if score["change"] is None else f"{score['change']:+.1e}"
 
 
 def _error(mse: float | None, pixels: float | None) -> str:
     if mse is None:
-        return "–"
+        return NONE
     return f"{mse:.1e}" + ("" if pixels is None else f" ({pixels:.1f} px)")
 
 

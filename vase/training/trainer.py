@@ -1,34 +1,32 @@
-"""The training loop. It knows the `Learner` protocol and hooks; callbacks do everything else."""
+"""Training: start or resume a run, and the loop. It knows the `Learner` protocol; callbacks do everything else."""
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from vase.checkpoint import State
 from vase.distributed import Distributed, init_distributed
 from vase.training.callbacks import Callback, Run
-from vase.training.directory import RunDirectory, explain_disk_error
-from vase.training.plan import Plan, build_learner
-from vase.training.prepare import shared_plan
+from vase.training.directory import START, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.training.plan import Plan, build_learner, make_plan
 from vase.training.process import interruptible, threads
-from vase.training.row_writer import START, RowWriter
 from vase.training.settings import RunSettings
 from vase.training.standard import Checkpoints, standard_callbacks
 from vase.training.summary import summary
 from vase.worlds import Batch
+from vase.worlds.timeline import Timeline
+
+Note = Callable[[str], None]
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM: the run was saved and can be resumed."""
-
-    def __init__(self, directory: RunDirectory, step: int, total: int) -> None:
-        super().__init__(
-            f"stopped and saved at step {step:,} of {total:,}. Resume with: vase train --resume --out {directory.path}"
-        )
 
 
 def train(
@@ -61,11 +59,12 @@ def train(
             for callback in callbacks:
                 callback.on_note(text)
 
-        plan = shared_plan(directory, settings, resume, distributed, note)
+        plan = _shared_plan(directory, settings, resume, distributed, note)
         stack.enter_context(threads(plan.settings.threads))
         try:
-            run = open_run(directory, plan, resume, callbacks, distributed, stack)
-            Trainer(run, stop).fit()
+            run = Run(directory, plan, build_learner(plan.settings, plan.config), distributed=distributed)
+            _open_run(run, resume, callbacks, stack)
+            _fit(run, stop)
             return distributed.on_main_process(lambda: summary(directory.path))
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
@@ -73,72 +72,106 @@ def train(
             raise explain_disk_error(error, directory.path) from error
 
 
-class Trainer:
-    """Feeds the batches of a stream to a learner, and calls the hooks of the run's callbacks."""
-
-    def __init__(self, run: Run, stop: threading.Event | None = None) -> None:
-        self.run = run
-        self.stop = stop or threading.Event()
-
-    def fit(self) -> None:
-        """Train to the end of the stream, or until `stop` is set."""
-        run = self.run
+def _fit(run: Run, stop: threading.Event) -> None:
+    """Train to the end of the stream, or until `stop` is set."""
+    for callback in run.callbacks:
+        callback.on_start(run)
+    for batch in run.plan.schedule:
+        _learn(run, batch)
+        run.stopping = run.distributed.any(stop.is_set())
         for callback in run.callbacks:
-            callback.on_start(run)
-        for batch in run.plan.schedule:
-            self._learn(batch)
-            run.stopping = run.distributed.any(self.stop.is_set())
-            for callback in run.callbacks:
-                callback.on_step_end(run)
-            if run.stopping and run.step < run.total:
-                raise Interrupted(run.directory, run.step, run.total)
+            callback.on_step_end(run)
+        if run.stopping and run.step < run.total:
+            where = f"step {run.step:,} of {run.total:,}"
+            raise Interrupted(
+                f"stopped and saved at {where}. Resume with: vase train --resume --out {run.directory.path}"
+            )
 
-    def _learn(self, batch: Batch) -> None:
-        run = self.run
+
+def _learn(run: Run, batch: Batch) -> None:
+    """Learn one batch and write the rows of all callbacks."""
+    for callback in run.callbacks:
+        batch = callback.on_batch(run, batch)
+    step = run.learner.partial_fit(run.distributed.shard(batch.images))
+    for callback in run.callbacks:
+        run.write(callback.on_step(run, step))
+    if run.plan.timeline.ends_stage(run.step):
         for callback in run.callbacks:
-            batch = callback.on_batch(run, batch)
-        step = run.learner.partial_fit(run.distributed.shard(batch.images))
+            run.write(callback.on_stage_end(run))
+    if run.step == run.total:
         for callback in run.callbacks:
-            run.write(callback.on_step(run, step))
-        if run.plan.timeline.ends_stage(run.step):
-            for callback in run.callbacks:
-                run.write(callback.on_stage_end(run))
-        if run.step == run.total:
-            for callback in run.callbacks:
-                run.write(callback.on_end(run))
+            run.write(callback.on_end(run))
 
 
-# ------------------------------------------------------------------------------------------------------ start or resume
+def _shared_plan(
+    directory: RunDirectory, given: RunSettings | None, resume: bool, distributed: Distributed, note: Note
+) -> Plan:
+    """The plan of the first worker, which fetches the data; the others find them in the cache."""
+    mine: list[Plan] = []
+
+    def prepare() -> tuple[RunSettings, Timeline]:
+        if not resume:
+            directory.require_free()
+        check_workers(directory.settings() if resume else given or RunSettings(), distributed.size)
+        plan = _resumed_plan(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
+        mine.append(plan)
+        return plan.settings, plan.timeline
+
+    settings, timeline = distributed.on_main_process(prepare)
+    return mine[0] if mine else make_plan(settings, timeline)
 
 
-def open_run(
-    directory: RunDirectory,
-    plan: Plan,
-    resume: bool,
-    callbacks: Sequence[Callback],
-    distributed: Distributed,
-    stack: ExitStack,
-) -> Run:
-    """A run at its start, or where its last checkpoint left it; lock and files are closed by `stack`."""
-    learner = build_learner(plan.settings, plan.config)
-    mine: list[Run] = []
+def check_workers(settings: RunSettings, workers: int) -> None:
+    """Refuse a run that cannot be split between workers."""
+    images = settings.batch_size
+    if images % workers or images < 2 * workers:
+        nearest = max(2, math.ceil(images / workers)) * workers
+        raise ValueError(
+            f"batch_size={images} for {workers} workers: must be a multiple of their number, with two images each or "
+            f"more; use --batch-size {nearest}, or another number of workers."
+        )
+    if settings.imagination and workers > 1:
+        raise ValueError(
+            f"imagination={settings.imagination!r} with {workers} workers: imagination needs whole batches in one "
+            "process; start it without torchrun."
+        )
+
+
+def _resumed_plan(directory: RunDirectory, given: RunSettings | None, note: Note) -> Plan:
+    saved, settings = directory.read_config(), directory.settings()
+    if given is not None:
+        directory.require_same(given)
+        worlds = {name: getattr(settings, name) for name in ("stream", "imagination", "anticipation")}
+        settings = replace(given, **worlds)  # named as in the saved stages
+    for name, version in versions().items():
+        if (before := saved["versions"].get(name)) != version:
+            note(f"{name} is {version} now and was {before}: from here on the last digits may differ")
+    plan = make_plan(settings, directory.timeline(), note)
+    if plan.config.to_dict() != type(plan.config).from_dict(saved["config"]).to_dict():
+        raise ValueError(
+            f"{directory.path} was started with another configuration than preset {settings.preset!r} has now; "
+            "use the version of vase that started it, or start a new run."
+        )
+    return plan
+
+
+def _open_run(run: Run, resume: bool, callbacks: Sequence[Callback], stack: ExitStack) -> None:
+    """Bring a run to its start, or to where its last checkpoint left it; lock and files are closed by `stack`."""
 
     def open_first() -> tuple[State | None, State | None]:
-        chosen = standard_callbacks(directory, plan, learner, callbacks)
-        mine.append(Run(directory, plan, learner, chosen, distributed))
-        state = _open_directory(mine[0], resume, stack)
+        run.callbacks = standard_callbacks(run, callbacks)
+        state = _open_directory(run, resume, stack)
         if state is None:
             return None, None
-        return state["run"], state["learner"] if distributed.size > 1 else None
+        return state["run"], state["learner"] if run.distributed.size > 1 else None
 
-    saved, weights = distributed.on_main_process(open_first)
-    if not mine:
-        mine.append(Run(directory, plan, learner, [Checkpoints(plan.settings.checkpoint_every)], distributed))
+    saved, weights = run.distributed.on_main_process(open_first)
+    if not run.distributed.is_main_process:
+        run.callbacks = [Checkpoints(run.plan.settings.checkpoint_every)]
         if weights is not None:
-            learner.load_state_dict(weights)
+            run.learner.load_state_dict(weights)
     if saved is not None:
-        plan.schedule.load_state_dict(saved["schedule"])
-    return mine[0]
+        run.plan.schedule.load_state_dict(saved["schedule"])
 
 
 def _open_directory(run: Run, resume: bool, stack: ExitStack) -> State | None:
