@@ -219,7 +219,7 @@ with init_distributed("cpu") as crew:
 """
 
 
-def test_two_workers_live_the_life_of_one_process(tmp_path):
+def test_two_workers_match_one_process(tmp_path):
     """In double precision, in which nothing but rounding is left: every decision, every loss, every weight."""
     jobs = [Job(tmp_path / f"{n}", LIFE, workers=n) for n in (1, 2)]
     for job in jobs:

@@ -123,7 +123,7 @@ class EnvironmentConfig:
     patience: int = 4
     """Consecutive failing batches before a verdict; they are held and learnt afterwards. Paper: 1."""
     abrupt: bool = True
-    """A latent testifies against s only if it was typical in s before: a shift is abrupt."""
+    """A latent counts as evidence against s only if it was typical in s before: a shift is abrupt."""
     slow_decay: float = 0.95
     """Decay of the slow weights, which confirm a failed test. 0: the live weights decide alone, as in the paper."""
     usage_every: int = 25
@@ -173,7 +173,7 @@ class RecruitConfig:
     """Giving spare latents to a new environment; not in the paper, which relies on them being unmasked."""
 
     reseed: bool = True
-    """Fresh weights, at the birth of an environment, for latents that nobody uses."""
+    """Re-initialise the weights of unused latents when a new environment starts."""
     warmup_steps: int = 810
     """Steps over which the KL of re-seeded latents rises from nothing to its full weight. 0: none."""
 

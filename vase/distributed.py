@@ -48,7 +48,7 @@ class Distributed:
 
     @property
     def is_main_process(self) -> bool:
-        """Whether this worker writes, measures and speaks for all."""
+        """Whether this is rank 0, which writes files and runs evaluation."""
         return self.rank == 0
 
     def mean(self, values: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ _PAYS = 1.1
 
 
 def keep_memory() -> bool:
-    """Tell the C library to keep freed memory instead of giving it back; whether it listened.
+    """Make glibc keep freed memory instead of returning it to the system; returns whether that succeeded.
 
     A training step allocates and frees the same tensors again and again. By default glibc returns large ones to the
     system each time, and every page is fetched and zeroed anew: in a virtual machine that can double a step's time. It

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from vase import VASE, Step, VASEConfig
 from vase.images import as_images
@@ -118,6 +119,37 @@ class Hoards(Projection):
 @pytest.mark.parametrize(("name", "check"), learner_checks(VASE))
 def test_vase_keeps_the_contract(name: str, check: Any) -> None:
     check()
+
+
+SWITCHING = VASEConfig.smoke().with_values({"environments.burn_in": 2, "environments.patience": 2})
+
+
+@pytest.mark.parametrize(("name", "check"), learner_checks(VASE, SWITCHING))
+def test_vase_keeps_the_contract_across_a_switch(name: str, check: Any) -> None:
+    check()
+
+
+def batch_norm_encoder() -> nn.Module:
+    """A network with a running state that behaves differently in training and evaluation."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Flatten(), nn.Linear(1024, 32), nn.BatchNorm1d(32), nn.ReLU())
+
+
+@pytest.mark.parametrize(("name", "check"), learner_checks(VASE, SWITCHING, encoder=batch_norm_encoder()))
+def test_an_encoder_with_batch_normalisation_keeps_the_contract(name: str, check: Any) -> None:
+    check()
+
+
+def test_questions_do_not_depend_on_the_other_images_or_on_dropout() -> None:
+    encoder = nn.Sequential(batch_norm_encoder(), nn.Dropout(0.5))
+    model = VASE(VASEConfig.smoke(), seed=0, encoder=encoder)
+    images = np.random.default_rng(0).random((8, 1, 32, 32))
+    with torch.random.fork_rng():
+        model.partial_fit(images)
+        mean, _ = model.posterior(images)
+        assert np.allclose(model.posterior(images[:1])[0], mean[:1], atol=1e-6)
+        assert np.array_equal(model.posterior(images)[0], mean)
 
 
 @pytest.mark.parametrize(("name", "check"), learner_checks(Projection, latents=3))

@@ -16,6 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from vase import VASE, VASEConfig
 from vase.checkpoint import CheckpointError
 from vase.learners.checks import states_equal
+from vase.method.shift_tests import LossTest
+from vase.nn.likelihood import Gaussian
 from vase.worlds import Schedule
 
 SMOKE = VASEConfig.smoke()
@@ -398,6 +400,45 @@ def test_the_constructor_only_stores_its_arguments():
     assert vars(model) == dict(model.get_params(deep=False))
     assert model.steps == 0
     assert "networks_" in vars(model)  # built on first use
+
+
+def test_loading_replaces_whatever_was_learnt_before(two_worlds):
+    model, _ = two_worlds
+    used, fresh = VASE(SMOKE, seed=0), VASE(SMOKE, seed=0)
+    learn(used, stream("glyphs:16", steps=3))
+    used.load_state_dict(fresh.state_dict())
+    assert same_state(used, fresh)
+    used.load_state_dict(model.state_dict())
+    assert same_state(used, model)
+
+
+@pytest.mark.parametrize(
+    ("mine", "saved", "message"),
+    [
+        ({"seed": 1}, {}, "another configuration or seed"),
+        ({"config": with_values(learning_rate=0.1)}, {}, "another configuration or seed"),
+        ({"likelihood": Gaussian(0.1)}, {}, "the saved learner has the default one; leave likelihood out"),
+        ({}, {"likelihood": Gaussian(0.1)}, r"the saved learner has likelihood=Gaussian\(std=0.1\): pass it again"),
+        ({"likelihood": Gaussian(9.0)}, {"likelihood": Gaussian(0.1)}, r"the saved learner has Gaussian\(std=0.1\)"),
+    ],
+)
+def test_a_state_of_another_learner_is_refused(mine, saved, message):
+    state = VASE(**{"config": SMOKE, **saved}).state_dict()
+    with pytest.raises(ValueError, match=message):
+        VASE(**{"config": SMOKE, **mine}).load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"likelihood": "gaussian"}, "pass an object with mean, nll, floor and curvature"),
+        ({"shift_tests": []}, "one or more ShiftTest objects"),
+        ({"shift_tests": [LossTest]}, "one or more ShiftTest objects"),
+    ],
+)
+def test_parts_of_the_wrong_kind_are_named(parts, message):
+    with pytest.raises(TypeError, match=message):
+        VASE(SMOKE, **parts).partial_fit(next(stream()).images)
 
 
 def test_scikit_learn_habits(two_worlds):

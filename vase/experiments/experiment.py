@@ -29,7 +29,8 @@ def resolve(reference: Reference) -> Any:
         if error.name is None or not module_name.startswith(error.name):
             raise  # the module exists, and one that it imports does not
         raise ValueError(
-            f"{reference}: there is no module {error.name!r}; install it, or stand in the folder that holds it."
+            f"{reference}: there is no module {error.name!r}; install it, or run the command from the folder that "
+            "contains it."
         ) from error
     if not hasattr(module, attribute):
         known = [name for name in vars(module) if not name.startswith("_")]

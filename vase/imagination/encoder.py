@@ -16,6 +16,7 @@ from vase.imagination.actions import Action, act, check_action
 from vase.learners.vase import VASE
 from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
+from vase.nn.modes import evaluating
 from vase.nn.networks import Networks
 
 
@@ -34,11 +35,12 @@ class FrozenEncoder:
         if isinstance(model, FrozenEncoder):
             return model
         if not isinstance(model, VASE):
-            raise TypeError(f"model of type {type(model).__name__}: pass a VASE learner or an FrozenEncoder.")
+            raise TypeError(f"model of type {type(model).__name__}: pass a VASE learner or a FrozenEncoder.")
 
         def posterior(x: Images) -> tuple[Tensor, Tensor]:
             weights = {f"nets.{name}": weight.detach() for name, weight in model.networks_.named_parameters()}
-            mean, log_var = torch.func.functional_call(_Posterior(model.networks_), weights, (x,))
+            with evaluating(model.networks_):
+                mean, log_var = torch.func.functional_call(_Posterior(model.networks_), weights, (x,))
             return mean, log_var
 
         return cls(model.config_.image_shape, model.n_latents, model.device_, posterior)

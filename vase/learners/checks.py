@@ -60,7 +60,7 @@ def check_learner(
     learner = make(0)
     sizes = []
     for number in range(24):
-        learner.partial_fit(_batch(shape, number))
+        learner.partial_fit(_batch(shape, 6 * number))
         if number % 4 == 3:
             sizes.append(state_bytes(learner.state_dict()))
     report = LearnerReport(tuple(sizes))
@@ -185,14 +185,15 @@ CHECKS: tuple[Callable[[Make, Shape], None], ...] = (
 
 
 def _batch(shape: Shape, number: int, images: int = BATCH) -> UInt8[np.ndarray, "B C H W"]:
-    """Smooth random blobs: something that can be learnt."""
+    """Smooth random blobs: something that can be learnt. Batches 3, 4, 5 of every six are negatives: another world."""
     rng = np.random.default_rng([number, 20_180_820])
     c, h, w = shape
     y, x = np.mgrid[:h, :w]
     centres = rng.uniform(0.2, 0.8, (images, 2, 1, 1)) * np.array([h, w])[:, None, None]
     size = 2 * (min(h, w) / 8) ** 2
     blobs = np.exp(-((y - centres[:, 0]) ** 2 + (x - centres[:, 1]) ** 2) / size)
-    return np.repeat((255 * blobs).astype(np.uint8)[:, None], c, 1)
+    drawn = np.repeat((255 * blobs).astype(np.uint8)[:, None], c, 1)
+    return 255 - drawn if number % 6 > 2 else drawn
 
 
 def _trained(learner: Learner, shape: Shape) -> Learner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,9 @@ CUSTOM = ("encoder", "decoder", "likelihood", "shift_tests")
 class Composition(TransformerMixin, BaseEstimator, Representation):
     """A scikit-learn estimator that owns all parts of the method, but does not learn yet: see `VASE`."""
 
+    supports_workers = True
+    """Several processes can train one learner together, each with a shard of every batch."""
+
     ema_: EMANetworks
     optimiser_: torch.optim.Adam
     dreams_: DreamBuffer
@@ -69,8 +73,11 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
 
     def __getattr__(self, name: str) -> Any:
         """Build the parts when one of them is first asked for."""
-        if name.endswith("_") and not name.startswith("_") and name in _PARTS and "config_" not in self.__dict__:
-            self._build()
+        if name in _PARTS and "config_" not in self.__dict__:
+            try:
+                self._build()
+            except AttributeError as error:
+                raise RuntimeError(f"the learner could not be built: {error}") from error
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -80,11 +87,9 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
             raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
         net, environments, n = config.network, config.environments, config.network.latents
         device = resolve_device(self.device)
-        likelihood = self.likelihood or make_likelihood(net.likelihood, net.gaussian_std)
-        tests = self.shift_tests
-        if tests is None:
-            mask = [MaskTest(config.mask, abrupt=environments.abrupt)] if config.mask.enabled else []
-            tests = [LossTest(environments), *mask]
+        likelihood = make_likelihood(net.likelihood, net.gaussian_std) if self.likelihood is None else self.likelihood
+        if not isinstance(likelihood, Likelihood) or isinstance(likelihood, type | nn.Module):
+            raise TypeError(f"likelihood={likelihood!r}: pass an object with mean, nll, floor and curvature.")
         self.generator_ = torch.Generator().manual_seed(self.seed)
         networks = Networks(config, self.generator_, self.encoder, self.decoder).to(device)
         self.workers_ = get_distributed()
@@ -93,7 +98,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.ema_ = EMANetworks(networks, environments.slow_decay)
         self.optimiser_ = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, fused=True)
         self.memory_ = EnvironmentMemory(n)
-        self.detector_ = ShiftDetector(copy.deepcopy(list(tests)), environments.patience)
+        self.detector_ = ShiftDetector(self._make_tests(config), environments.patience)
         self.dreams_ = DreamBuffer(config, likelihood, self.seed)
         self.recruiter_ = LatentRecruiter(config.recruiting, n)
         self.objective_ = Objective(config, likelihood)
@@ -104,9 +109,25 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.steps_ = 0
         self.config_ = config
 
+    def _make_tests(self, config: VASEConfig) -> list[ShiftTest]:
+        """Copies of the tests that were passed, or the paper's two."""
+        if self.shift_tests is None:
+            mask = [MaskTest(config.mask, abrupt=config.environments.abrupt)] if config.mask.enabled else []
+            return [LossTest(config.environments), *mask]
+        tests = list(self.shift_tests) if isinstance(self.shift_tests, list | tuple) else []
+        if not tests or not all(isinstance(test, ShiftTest) for test in tests):
+            raise TypeError(
+                f"shift_tests={self.shift_tests!r}: pass a list of one or more ShiftTest objects; to infer no "
+                "environments, set environments.enabled=no."
+            )
+        return copy.deepcopy(tests)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "config_" in self.__dict__ and self.steps_ > 0
+
     def set_params(self, **params: Any) -> Self:
         """Change constructor arguments before anything is learnt."""
-        if "config_" in self.__dict__:
+        if params and "config_" in self.__dict__:
             if self.steps_ > 0:
                 raise ValueError("set_params after learning has no effect on what was learnt: clone the learner first.")
             for name in [name for name in self.__dict__ if name in _PARTS]:
@@ -134,8 +155,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         name = state.get("run", {}).get("learner", "vase")
         if name not in ("vase", f"{cls.__module__}:{cls.__qualname__}"):
             raise checkpoint.CheckpointError(
-                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use RunDirectory({str(folder)!r})"
-                ".learner() with the directory of the run."
+                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use "
+                f"RunDirectory({str(folder.parent)!r}).learner()."
             )
         return cls.from_state_dict(state["learner"], device=device, **custom)
 
@@ -169,7 +190,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict` of a learner with the same configuration, seed and custom parts."""
-        self._check_custom(state["custom"])
+        self._check_same(state)
+        self._build()  # whatever was learnt before is gone
         self.networks_.reduced = self.ema_.nets.reduced = state["reduced"] and works(self.device_)
         self._grow(state["environments"])
         self.networks_.load_state_dict(state["networks"])
@@ -185,15 +207,18 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.recent_ = deque((self.workers_.shard(x) for x in recent), maxlen=RECENT)
         self.steps_ = state["step"]
 
-    def _check_custom(self, saved: Mapping[str, str]) -> None:
-        """Refuse a state of a learner with other networks, likelihood or tests, and say what must be passed."""
+    def _check_same(self, state: Mapping[str, Any]) -> None:
+        """Refuse a state of a learner with other parts, configuration or seed, and say what must be passed."""
         for name in CUSTOM:
-            mine, theirs = getattr(self, name), saved.get(name)
-            if theirs is not None and mine is None:
-                raise ValueError(f"the saved learner has {name}={theirs}: pass it again, VASE.load(..., {name}=...).")
-            if mine is not None and _kind(mine) != theirs:
-                what = "the default one" if theirs is None else theirs
-                raise ValueError(f"{name}={_kind(mine)}: the saved learner has {what}; pass that to load it.")
+            mine, saved = getattr(self, name), state["custom"].get(name)
+            if saved is not None and mine is None:
+                raise ValueError(f"the saved learner has {name}={saved}: pass it again, VASE.load(..., {name}=...).")
+            if mine is not None and saved is None:
+                raise ValueError(f"{name}={_kind(mine)}: the saved learner has the default one; leave {name} out.")
+            if mine is not None and _kind(mine) != saved:
+                raise ValueError(f"{name}={_kind(mine)}: the saved learner has {saved}; pass that one.")
+        if VASEConfig.from_dict(state["config"]) != self.config_ or state["seed"] != self.seed:
+            raise ValueError("the saved learner has another configuration or seed: open it with VASE.load.")
 
     def _grow(self, count: int) -> None:
         """Room for `count` environments in all copies of the networks; no earlier output changes."""
@@ -208,10 +233,10 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
 
 
 def _kind(custom: Any) -> str:
-    """What a checkpoint remembers of a custom part: its class."""
+    """What a checkpoint remembers of a custom part: its class, and the values of a dataclass."""
     if isinstance(custom, list | tuple):
         return f"[{', '.join(map(_kind, custom))}]"
-    return type(custom).__name__
+    return repr(custom) if dataclasses.is_dataclass(custom) else type(custom).__name__
 
 
 _PARTS = frozenset(Composition.__annotations__) | frozenset(Representation.__annotations__)

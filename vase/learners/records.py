@@ -19,7 +19,7 @@ class Step:
     switched: bool = False
     """The environment changed with this batch (true for the very first batch too)."""
     is_new: bool = False
-    """The environment was born with this batch."""
+    """This batch started a new environment."""
     held: bool = False
     """The batch was set aside: it fits no environment yet and will be learnt after the verdict."""
     dropped: int = 0

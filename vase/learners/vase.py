@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ class VASE(Composition):
         forward.loss.backward()
         self.optimiser_.step()
         self.ema_.update_ema()
-        self.detector_.update(record, batch)
+        self.detector_.update(record, self._seen_by_tests(batch))
         record.observe(evident_loss(batch.losses, c.environments), c.environments.loss_decay)
         self.recent_.append(batch.images)
         if c.mask.enabled and batch.tells_atypicality:
@@ -190,15 +190,22 @@ class VASE(Composition):
     # ---------------------------------------------------------------- which environment (Eq. 6, Alg. 1)
 
     def _rejection_reasons(self, batch: BatchStatistics) -> tuple[str, ...]:
-        """Why this batch does not come from the current environment; empty if it does, or if nobody asks."""
+        """Why this batch is foreign; empty if it fits, during burn-in, or if environments are not inferred."""
         c, record = self.config_.environments, self.memory_.record
         if not c.enabled or record.age < c.burn_in:
             return ()
-        found = self.detector_.rejection_reasons(record, batch)
+        seen = self._seen_by_tests(batch)
+        found = self.workers_.on_main_process(lambda: self.detector_.rejection_reasons(record, seen))
         if batch.candidate == record.index and not found:
             return ()
         environment, reasons = self._infer_together(self.workers_.gather(batch.images))
         return () if environment == record.index else reasons
+
+    def _seen_by_tests(self, batch: BatchStatistics) -> BatchStatistics:
+        """With the images of all workers, where tests of one's own may look at them."""
+        if self.workers_.size == 1 or self.shift_tests is None:
+            return batch
+        return replace(batch, images=self.workers_.gather(batch.images))
 
     def _infer_together(self, x: Images) -> Verdict:
         """The environment of a whole batch, as live and EMA weights see it; of several workers, the first decides.

@@ -102,7 +102,7 @@ class DreamBuffer:
 
     def take_snapshot(self, nets: Networks, step: int) -> None:
         """Freeze a copy of the networks."""
-        self.snapshot = copy.deepcopy(nets).requires_grad_(False)
+        self.snapshot = copy.deepcopy(nets).requires_grad_(False).eval()
         self.snapshot_step = step
         self.pool = None
 
@@ -156,6 +156,6 @@ class DreamBuffer:
         """Continue from a `state_dict()`; `nets` have the shape of the snapshot."""
         self.snapshot = None
         if state["snapshot"] is not None:
-            self.snapshot = copy.deepcopy(nets).requires_grad_(False)
+            self.snapshot = copy.deepcopy(nets).requires_grad_(False).eval()
             self.snapshot.load_state_dict(state["snapshot"])
         self.snapshot_step, self.pool = state["step"], None

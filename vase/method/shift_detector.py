@@ -74,16 +74,16 @@ class ShiftDetector:
         """Held batches, and the state of every test."""
         return {
             "held": {f"{i:03d}": x for i, x in enumerate(self.held)},
-            "tests": {str(i): {"test": type(t).__name__, **t.state_dict()} for i, t in enumerate(self.tests)},
+            "tests": {str(i): {"class": type(t).__name__, "state": t.state_dict()} for i, t in enumerate(self.tests)},
         }
 
     def load_state_dict(self, state: Mapping[str, Any], device: torch.device | str = "cpu") -> None:
         """Continue from a `state_dict()` of a detector with the same tests."""
         saved = [state["tests"][key] for key in sorted(state["tests"], key=int)]
-        mine, theirs = [type(test).__name__ for test in self.tests], [test["test"] for test in saved]
+        mine, theirs = [type(test).__name__ for test in self.tests], [test["class"] for test in saved]
         if mine != theirs:
             raise ValueError(f"shift_tests are {mine}, the saved learner has {theirs}: pass the same tests, in order.")
         for test, values in zip(self.tests, saved, strict=True):
-            test.load_state_dict({key: value for key, value in values.items() if key != "test"})
+            test.load_state_dict(values["state"])
         held: Mapping[str, Tensor] = state["held"]
         self.held = [held[key].to(device) for key in sorted(held)]

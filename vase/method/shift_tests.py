@@ -59,7 +59,7 @@ class LossTest(ShiftTest):
 
 
 class MaskTest(ShiftTest):
-    """Every latent that s uses is still typical. With `abrupt`, only latents that were typical in s can testify."""
+    """Every latent that s uses is still typical. With `abrupt`, a latent counts only if it was typical in s before."""
 
     def __init__(self, mask: MaskConfig, *, abrupt: bool, decay: float = 0.95) -> None:
         self.mask, self.abrupt, self.decay = mask, abrupt, decay

@@ -1,4 +1,4 @@
-"""The decoder p(x|z,s): a linear layer from the latents and the environment, and a module that draws (App. A.1)."""
+"""The decoder p(x|z,s): a linear layer from latents and environment, and a module from it to pixels (App. A.1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from vase.nn.conv_transpose import conv_transpose2d_fast
 from vase.nn.environment_table import EnvironmentTable
+from vase.nn.modes import evaluating
 
 
 class DeconvImage(nn.Module):
@@ -61,10 +62,8 @@ class Decoder(nn.Module):
 
 def check_image(image: nn.Module, hidden: int, image_shape: tuple[int, int, int]) -> None:
     """Refuse a decoder that does not give images of the right shape."""
-    training = image.training
-    with torch.no_grad():
-        y = image.eval()(torch.zeros(2, hidden))
-    image.train(training)
+    with torch.no_grad(), evaluating(image):
+        y = image(torch.zeros(2, hidden))
     if not isinstance(y, Tensor) or y.shape != (2, *image_shape):
         found = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(f"decoder: gives {found} for inputs (2, {hidden}); it must give (2, {image_shape}) images.")

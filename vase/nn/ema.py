@@ -16,7 +16,7 @@ class EMANetworks:
     """Networks whose weights follow those of the live ones slowly: θ ← decay·θ + (1 − decay)·live."""
 
     def __init__(self, live: Networks, decay: float) -> None:
-        self.nets = copy.deepcopy(live).requires_grad_(False)
+        self.nets = copy.deepcopy(live).requires_grad_(False).eval()
         self._live, self._decay = live, decay
         self._pairs: tuple[list[Tensor], list[Tensor]] | None = None
 

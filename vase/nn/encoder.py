@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from vase.nn.modes import evaluating
+
 LOG_VAR_RANGE = (-14.0, 6.0)
 
 
@@ -64,10 +66,8 @@ class Encoder(nn.Module):
 
 def count_features(features: nn.Module, image_shape: tuple[int, int, int]) -> int:
     """F, the number of features that a module gives; an error says what is wrong with it."""
-    training = features.training
-    with torch.no_grad():
-        h = features.eval()(torch.zeros(2, *image_shape))
-    features.train(training)
+    with torch.no_grad(), evaluating(features):
+        h = features(torch.zeros(2, *image_shape))
     if not isinstance(h, Tensor) or h.ndim != 2 or len(h) != 2:
         found = tuple(h.shape) if isinstance(h, Tensor) else type(h).__name__
         raise ValueError(f"encoder: gives {found} for 2 images of shape {image_shape}; it must give features (2, F).")

@@ -16,6 +16,7 @@ from vase.nn.classifier import EnvironmentClassifier
 from vase.nn.decoder import Decoder, DeconvImage, check_image
 from vase.nn.encoder import ConvFeatures, Encoder, count_features
 from vase.nn.init import initialise
+from vase.nn.modes import evaluating
 
 Sampler = Callable[[Tensor, Tensor], Tensor]
 """Mean and log-variance of q(z|x) → what the decoder gets."""
@@ -55,8 +56,9 @@ class Networks(nn.Module):
         drawn += [self.encoder.posterior, self.decoder.from_latents, *([image] if decoder is None else [])]
         for part in drawn:
             initialise(part, net.init, generator)
+            part.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a tenth faster on a CPU
+        self.has_modes = encoder is not None or decoder is not None  # training and evaluation may differ
         self.grow(1, generator)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a tenth faster on a CPU
 
     @property
     def room(self) -> int:
@@ -88,14 +90,14 @@ class Networks(nn.Module):
         self, x: Float[Tensor, "B C H W"]
     ) -> tuple[Float[Tensor, "B F"], Float[Tensor, "B N"], Float[Tensor, "B N"]]:
         """Features h, and mean and log-variance of q(z|x)."""
-        with self._precision(x):
+        with self._precision(x), self._mode():
             h = self.encoder.features(x)
         h = h.float() if self.reduced else h
         return h, *self.encoder.head(h)
 
     def decode(self, z: Float[Tensor, "B N"], s: Int[Tensor, "B"]) -> Float[Tensor, "B C H W"]:
         """Parameters of p(x|z,s)."""
-        with self._precision(z):
+        with self._precision(z), self._mode():
             y = self.decoder(z, s)
         return y.float() if self.reduced else y
 
@@ -107,6 +109,10 @@ class Networks(nn.Module):
         """bfloat16, if wanted, for passes that are differentiated; those that decide something are float32."""
         half = self.reduced and torch.is_grad_enabled()
         return torch.autocast(like.device.type, torch.bfloat16) if half else nullcontext()
+
+    def _mode(self) -> AbstractContextManager[Any]:
+        """Evaluation mode for passes that are not differentiated; the paper's networks have only one mode."""
+        return evaluating(self) if self.has_modes and self.training and not torch.is_grad_enabled() else nullcontext()
 
     def reseed(self, latents: list[int], generator: torch.Generator, *, decoder_std: float = 1.0) -> None:
         """Fresh weights next to latents that no environment uses; `decoder_std` 0 keeps the decoder's outputs."""

@@ -19,6 +19,7 @@ def load_optimiser_state(
     optimiser: torch.optim.Optimizer, module: nn.Module, state: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Restore `optimiser_state`, each moment in the memory layout and on the device of its parameter."""
+    optimiser.state.clear()
     parameters = dict(module.named_parameters())
     for name, moments in state.items():
         parameter = parameters[name]

@@ -1,4 +1,4 @@
-"""Callbacks: everything that happens in a run beside learning. One class per reason; write your own in a few lines.
+"""Callbacks: everything that happens in a run besides learning. One class per reason; write your own in a few lines.
 
 >>> class Count(Callback):
 ...     batches, saved = 0, ("batches",)

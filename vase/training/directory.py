@@ -160,9 +160,11 @@ class RunDirectory:
             if path.name not in wanted:
                 path.unlink(missing_ok=True)
 
-    def learner(self) -> Learner:
+    def learner(self, device: str = "auto") -> Learner:
         """The learner, of whichever class, as the last checkpoint left it."""
-        found = build_learner(self.settings(), VASEConfig.from_dict(self.read_config()["config"]))
+        found = build_learner(
+            replace(self.settings(), device=device), VASEConfig.from_dict(self.read_config()["config"])
+        )
         found.load_state_dict(self.load()["learner"])
         return found
 

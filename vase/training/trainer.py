@@ -12,6 +12,7 @@ from typing import Any
 
 from vase.checkpoint import State
 from vase.distributed import Distributed, init_distributed
+from vase.learners.registry import load_learner_class
 from vase.training.callbacks import Callback, Run
 from vase.training.directory import START, RowWriter, RunDirectory, explain_disk_error, versions
 from vase.training.plan import Plan, build_learner, make_plan
@@ -130,6 +131,11 @@ def check_workers(settings: RunSettings, workers: int) -> None:
             f"batch_size={images} for {workers} workers: must be a multiple of their number, with two images each or "
             f"more; use --batch-size {nearest}, or another number of workers."
         )
+    if workers > 1 and not getattr(load_learner_class(settings.learner), "supports_workers", False):
+        raise ValueError(
+            f"learner={settings.learner!r} with {workers} workers: it learns in one process only, each worker would "
+            "train a copy on its shard; start it without torchrun."
+        )
     if settings.imagination and workers > 1:
         raise ValueError(
             f"imagination={settings.imagination!r} with {workers} workers: imagination needs whole batches in one "
@@ -188,6 +194,10 @@ def _open_directory(run: Run, resume: bool, stack: ExitStack) -> State | None:
         for callback in run.callbacks:
             if callback.name in state["callbacks"]:
                 callback.load_state_dict(state["callbacks"][callback.name])
+        if missing := state["callbacks"].keys() - {callback.name for callback in run.callbacks}:
+            raise ValueError(
+                f"{directory.path} was started with the callback {min(missing)}: pass it to train(callbacks=...) again."
+            )
     elif directory.rows_path.exists() and directory.rows_path.stat().st_size:
         raise FileNotFoundError(
             f"{directory.checkpoint_path} has no state.json, though the run has rows: restore it from a copy, or start "
