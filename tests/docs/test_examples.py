@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,15 +75,22 @@ def test_a_learner_outside_the_package_is_trained_and_described(tmp_path: Path, 
     assert cli.main(["figures", str(tmp_path / "run")]) == 0
 
 
-def test_an_experiment_outside_the_package_has_all_learners_in_every_table(tmp_path: Path, capsys: Any) -> None:
-    where = ["--preset", "smoke", "--results", str(tmp_path / "results")]
+def vase(*words: str) -> str:
+    """What a command prints, run as the examples say."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "examples"), str(ROOT)))}
+    done = subprocess.run(
+        [sys.executable, "-m", "vase", *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_experiment_outside_the_package_has_all_learners_in_every_table(tmp_path: Path) -> None:
+    where = ("--preset", "smoke", "--results", str(tmp_path / "results"))
     name = "pca_experiment:EXPERIMENT"
-    run = ["experiment", "run", name, *where, "--runs", str(tmp_path / "runs"), "--jobs", "1", "--quiet"]
-    assert cli.main(run) == 0
-    capsys.readouterr()
+    vase("experiment", "run", name, *where, "--runs", str(tmp_path / "runs"), "--jobs", "1", "--quiet")
     for table in ("forgetting", "detection"):
-        assert cli.main(["experiment", "table", name, table, *where]) == 0
-        printed = capsys.readouterr().out
+        printed = vase("experiment", "table", name, table, *where)
         assert all(re.search(rf"^{condition} ", printed, re.M) for condition in ("vase", "no-dreams", "pca")), printed
 
 
