@@ -217,7 +217,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
                 raise ValueError(f"{name}={_kind(mine)}: the saved learner has the default one; leave {name} out.")
             if mine is not None and _kind(mine) != saved:
                 raise ValueError(f"{name}={_kind(mine)}: the saved learner has {saved}; pass that one.")
-        if VASEConfig.from_dict(state["config"]) != self.config_ or state["seed"] != self.seed:
+        mine = VASEConfig() if self.config is None else self.config
+        if VASEConfig.from_dict(state["config"]) != mine or state["seed"] != self.seed:
             raise ValueError("the saved learner has another configuration or seed: open it with VASE.load.")
 
     def _grow(self, count: int) -> None:
