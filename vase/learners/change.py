@@ -1,0 +1,239 @@
+"""What changed at a switch of environment, in numbers, words and example images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, UInt8
+
+from vase.images import as_bytes, as_floats
+from vase.learners.appearance_change import compare_appearance
+
+EXAMPLES = 4
+"""Example images before and after, at most."""
+MIN_ATYPICALITY_CHANGE = 0.1
+"""Smallest change of α, in nats, that counts."""
+MIN_ATYPICALITY_SCORE = 4.0
+"""A change of α of less than so many standard errors is sampling noise."""
+FEW_IMAGES = 16
+"""With fewer images, finding nothing does not say that nothing changed."""
+_CROSSING = 3.0  # α that grew or fell by this factor became atypical or typical
+_LISTED = 4  # latents named in the sentence
+
+
+class LatentChange(NamedTuple):
+    """Atypicality of one latent before and after."""
+
+    latent: int
+    before: float
+    after: float
+
+
+class Nearest(NamedTuple):
+    """The known environment most like the new batches, apart from the one they belong to."""
+
+    environment: int
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What changed when the environment switched. Relative changes: −0.65 is 65 % less, 1 is twice as much."""
+
+    step: int
+    """Batches seen at the switch."""
+    previous: int
+    """The environment before."""
+    environment: int
+    """The environment after."""
+    is_new: bool
+    """The environment was seen for the first time."""
+    brightness: float
+    """Relative change of the mean."""
+    contrast: float
+    """Relative change of the standard deviation within an image."""
+    colour: tuple[float, float, float] | None
+    """Change of red, green and blue, each relative to grey; None for grey images."""
+    saturation: float | None
+    """Relative change of the saturation; None for grey images."""
+    sharpness: float
+    """Relative change of the share of energy in the finest scale, without noise."""
+    noise: float
+    """Change of the noise's standard deviation, of values in [0, 1]."""
+    place: str | None
+    """The region that changed most; None if none did, or if the change is spread over the picture."""
+    latents: tuple[LatentChange, ...]
+    """Used latents whose atypicality changed beyond noise, the largest change first."""
+    nearest: Nearest | None
+    """The nearest other known environment."""
+    p_value: float | None
+    """Probability of batches as foreign as these in the previous environment."""
+    findings: tuple[str, ...]
+    """Changes of appearance beyond noise, in words."""
+    images: tuple[int, int]
+    """Number of images before and after."""
+    before: UInt8[np.ndarray, "n C H W"]
+    """Example images of the last batches before the switch."""
+    after: UInt8[np.ndarray, "n C H W"]
+    """Example images of the batches that caused it."""
+
+    @property
+    def heading(self) -> str:
+        """When and between which environments."""
+        return f"step {self.step:,}: environment {self.previous} → {self.environment}" + " (new)" * self.is_new
+
+    @property
+    def sentence(self) -> str:
+        """What changed: appearance, latents and the nearest known environment."""
+        parts = [", ".join(self.findings) or self._unchanged(), *_latent_phrases(self.latents)]
+        if not self.findings and not self.latents:
+            parts.append("no used latent changed")
+        if self.nearest is not None:
+            parts.append(f"nearest known environment: {self.nearest.environment}, distance {self.nearest.distance:.2f}")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record without its images, ready for JSON."""
+        numbers = ("brightness", "contrast", "saturation", "sharpness", "noise", "p_value")
+        return {
+            "step": self.step,
+            "previous": self.previous,
+            "environment": self.environment,
+            "is_new": self.is_new,
+            **{name: _finite(getattr(self, name)) for name in numbers},
+            "colour": None if self.colour is None else list(self.colour),
+            "place": self.place,
+            "latents": [latent._asdict() for latent in self.latents],
+            "nearest": None if self.nearest is None else self.nearest._asdict(),
+            "images": list(self.images),
+            "sentence": self.sentence,
+        }
+
+    def _unchanged(self) -> str:
+        what = f"brightness, {'colour, ' * (self.colour is not None)}sharpness or place"
+        fewest = min(self.images)
+        if fewest < FEW_IMAGES:
+            return f"{fewest} image{'s are' if fewest > 1 else ' is'} too few to tell a change in {what}"
+        return f"no change in {what}"
+
+
+def describe_change(
+    before: np.ndarray,
+    after: np.ndarray,
+    *,
+    atypical_before: Float[np.ndarray, " N"],
+    atypical_after: Float[np.ndarray, " N"],
+    used: Bool[np.ndarray, " N"],
+    step: int,
+    previous: int,
+    environment: int,
+    is_new: bool,
+    distances: Mapping[int, float],
+    p_value: float | None = None,
+) -> Change:
+    """Describe a switch from the images before and after it, (B, C, H, W), uint8 or floats in [0, 1].
+
+    `atypical_before` and `atypical_after` are α of each latent on these images, `used` flags the latents that the
+    previous environment uses, and `distances` are those of the images after to every known environment. The images
+    count as independent.
+    """
+    pair = _checked(before, "before"), _checked(after, "after")
+    if before.shape[1:] != after.shape[1:]:
+        raise ValueError(
+            f"images of shape {before.shape[1:]} before and {after.shape[1:]} after: must be alike; resize them."
+        )
+    found = compare_appearance(*pair)
+    others = {s: float(d) for s, d in distances.items() if s != environment and math.isfinite(d)}
+    nearest = min(others, key=lambda s: (others[s], s), default=None)
+    return Change(
+        step=step,
+        previous=previous,
+        environment=environment,
+        is_new=is_new,
+        brightness=found.brightness,
+        contrast=found.contrast,
+        colour=found.colour,
+        saturation=found.saturation,
+        sharpness=found.sharpness,
+        noise=found.noise,
+        place=found.place,
+        latents=_moved_latents(atypical_before, atypical_after, used, (len(before), len(after))),
+        nearest=None if nearest is None else Nearest(nearest, others[nearest]),
+        p_value=p_value,
+        findings=found.phrases,
+        images=(len(before), len(after)),
+        before=_examples(before),
+        after=_examples(after),
+    )
+
+
+def _checked(images: np.ndarray, name: str) -> Float[np.ndarray, "B C H W"]:
+    if images.ndim != 4 or len(images) == 0:
+        raise ValueError(f"images of shape {images.shape} {name} the change: must be (B, C, H, W) with B ≥ 1.")
+    values = as_floats(images)
+    low, high = float(values.min()), float(values.max())
+    if not (low >= 0 and high <= 1):  # NaN compares false
+        raise ValueError(
+            f"image values from {low:g} to {high:g} {name} the change: must lie in [0, 1]; rescale them or pass uint8."
+        )
+    return values
+
+
+def _examples(images: np.ndarray) -> UInt8[np.ndarray, "n C H W"]:
+    """A few images, evenly spaced over the batch."""
+    chosen = np.linspace(0, len(images) - 1, min(EXAMPLES, len(images))).astype(int)
+    return as_bytes(images[chosen])
+
+
+def _moved_latents(
+    before: Float[np.ndarray, " N"],
+    after: Float[np.ndarray, " N"],
+    used: Bool[np.ndarray, " N"],
+    images: tuple[int, int],
+) -> tuple[LatentChange, ...]:
+    """Used latents whose α changed beyond noise, the largest change first.
+
+    The standard error of α over B images is about √(2α/B), and 1/B where α is 0.
+    """
+    before, after = np.asarray(before, np.float64), np.asarray(after, np.float64)
+    if not before.shape == after.shape == np.shape(used):
+        raise ValueError(
+            f"α of shape {before.shape} before and {after.shape} after, used latents of shape {np.shape(used)}: "
+            "must be one number per latent each."
+        )
+    variance = sum(2 * alpha / count + 1 / count**2 for alpha, count in zip((before, after), images, strict=True))
+    change = np.abs(after - before)
+    moved = np.asarray(used, bool) & (
+        change >= np.maximum(MIN_ATYPICALITY_CHANGE, MIN_ATYPICALITY_SCORE * np.sqrt(variance))
+    )
+    order = sorted(np.flatnonzero(moved).tolist(), key=lambda n: (-change[n], n))
+    return tuple(LatentChange(n, float(before[n]), float(after[n])) for n in order)
+
+
+def _latent_phrases(latents: tuple[LatentChange, ...]) -> list[str]:
+    """Latents by the direction in which their atypicality moved."""
+    groups: dict[str, list[int]] = {}
+    for latent, before, after in latents:
+        more = after > before
+        crossed = max(before, after) >= _CROSSING * min(before, after)
+        word = ("atypical" if more else "typical") if crossed else ("more atypical" if more else "less atypical")
+        groups.setdefault(word, []).append(latent)
+    return [f"{_named(numbers)} became {word}" for word, numbers in groups.items()]
+
+
+def _named(latents: list[int]) -> str:
+    """Latents in a sentence: a few by their numbers, the others counted."""
+    rest = len(latents) - _LISTED
+    words = [str(n) for n in sorted(latents[:_LISTED])] if rest != 1 else [str(n) for n in sorted(latents)]
+    if rest > 1:
+        words.append(f"{rest} others")
+    text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"latent{'s' * (len(latents) > 1)} {text}"
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
