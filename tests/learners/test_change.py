@@ -104,6 +104,13 @@ def test_noisier(size: int, channels: int) -> None:
     assert change.findings == ("noisier (σ 0.01 → 0.05)",)
 
 
+def test_noise_that_shrinks_with_the_exposure_is_not_mentioned() -> None:
+    images = np.clip(noisy(scenes(64, np.random.default_rng(0))), 0, 1)
+    change = describe(images, 0.35 * images)
+    assert change.noise == pytest.approx(-0.65 * 0.051, abs=0.003)
+    assert change.findings == ("darker by 65 %",)
+
+
 @SIZES
 def test_without_colour(size: int) -> None:
     change = changed(grey, size)
@@ -126,6 +133,13 @@ def test_less_saturated(size: int) -> None:
     change = changed(lambda images: 0.5 * images + 0.5 * grey(images), size)
     assert change.saturation == pytest.approx(-0.5, abs=0.04)
     assert change.findings == (f"less saturated by {-100 * (change.saturation or 0):.0f} %",)
+
+
+def test_a_tint_that_fades_with_the_saturation_is_not_mentioned() -> None:
+    images = tinted(0.9, 0.75, 0.6)(scenes(64, np.random.default_rng(0)))
+    change = describe(images, 0.5 * images + 0.5 * grey(images))
+    assert change.colour == pytest.approx((-0.1, 0, 0.1), abs=0.01)
+    assert [finding.split(" by ")[0] for finding in change.findings] == ["less saturated"]
 
 
 @SIZES
