@@ -11,9 +11,10 @@ import vase
 
 
 def test_names_of_the_package() -> None:
-    from vase import VASE, Encoding, EnvironmentView, Inference, Step, VASEConfig
+    from vase import VASE, Change, Encoding, EnvironmentView, Inference, Step, VASEConfig
 
     assert (VASE.__module__, VASEConfig.__module__) == ("vase.learners.vase", "vase.config")
+    assert Change.__module__ == "vase.learners.change"
     assert {kind.__module__ for kind in (Encoding, EnvironmentView, Inference, Step)} == {"vase.learners.records"}
     for name in vase.__all__:
         assert getattr(vase, name) is not None

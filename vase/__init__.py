@@ -6,6 +6,7 @@ from vase.lazy import attach
 
 if TYPE_CHECKING:
     from vase.config import VASEConfig as VASEConfig
+    from vase.learners.change import Change as Change
     from vase.learners.records import Encoding as Encoding
     from vase.learners.records import EnvironmentView as EnvironmentView
     from vase.learners.records import Inference as Inference
@@ -18,6 +19,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "VASE": "learners.vase",
         "VASEConfig": "config",
+        "Change": "learners.change",
         "Encoding": "learners.records",
         "EnvironmentView": "learners.records",
         "Inference": "learners.records",

@@ -13,6 +13,8 @@ CELLS = 3
 """The picture is divided into CELLS × CELLS regions."""
 FINE_IMAGES = 64
 """Noise and fine detail are measured on at most so many images, evenly spaced over the batch."""
+FEW_IMAGES = 16
+"""With fewer images, variances are not trusted, and finding nothing does not say that nothing changed."""
 
 _BLACK = 1 / 255  # ratios to brightness or contrast below one grey level say nothing
 _BLOCKS = 4  # saturation is measured on so many blocks per side, in which noise averages out
@@ -178,14 +180,18 @@ class Difference:
 def difference(before: Float[np.ndarray, "B *shape"], after: Float[np.ndarray, "K *shape"]) -> Difference:
     """Compare the means of two batches by Welch's t, as a normal score (Wallace 1959), which is fair to few images.
 
-    A single image is given the variance of the other batch; between two single images nothing is beyond noise.
+    Fewer than `FEW_IMAGES` may be alike by chance: they count with the larger variance of both batches. Between two
+    single images nothing is beyond noise.
     """
     before, after = before.astype(np.float64), after.astype(np.float64)
     means = before.mean(axis=0), after.mean(axis=0)
     if len(before) == len(after) == 1:
         return Difference(*means, score=np.zeros_like(means[0]))
-    one = (before if len(before) > 1 else after).var(axis=0, ddof=1) / len(before)
-    two = (after if len(after) > 1 else before).var(axis=0, ddof=1) / len(after)
+    spreads = [x.var(axis=0, ddof=min(1, len(x) - 1)) for x in (before, after)]
+    larger = np.maximum(*spreads)
+    one, two = (
+        (larger if len(x) < FEW_IMAGES else own) / len(x) for x, own in zip((before, after), spreads, strict=True)
+    )
     change = means[1] - means[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = (one + two) ** 2 / (one**2 / max(1, len(before) - 1) + two**2 / max(1, len(after) - 1))

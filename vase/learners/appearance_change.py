@@ -43,17 +43,18 @@ class AppearanceChange:
 def compare_appearance(before: Float[np.ndarray, "B C H W"], after: Float[np.ndarray, "K C H W"]) -> AppearanceChange:
     """Compare two batches of images in [0, 1], statistic by statistic.
 
-    If one ninth at the border changed, as dirt does, the other phrases are about the rest of the picture.
+    If one ninth at the border changed, as under dirt, phrases about the whole picture must hold for the rest as well.
     """
     one, two = appearance(before), appearance(after)
     colour, regions = _colour_change(one, two), _changed_regions(one, two)
+    findings = _findings(one, two)
     rest = _rest(regions, before.shape[2:])
-    parts = (one, two) if rest is None else (appearance(before[..., *rest]), appearance(after[..., *rest]))
-    phrases = _exposure_phrases(*parts)
-    trend = phrases[0].split()[0] if phrases else ""
-    phrases += _colour_phrases(*parts) + _fine_phrases(*parts)
+    if rest is not None:
+        elsewhere = _findings(appearance(before[..., *rest]), appearance(after[..., *rest]))
+        findings = {word: phrase for word, phrase in findings.items() if word in elsewhere}
+    phrases = list(findings.values())
     for region, word in regions:
-        phrases.append(f"{'most' if word == trend else word} {_PREPOSITIONS.get(region, 'at')} the {region}")
+        phrases.append(f"{'most' if word in findings else word} {_PREPOSITIONS.get(region, 'at')} the {region}")
     return AppearanceChange(
         brightness=difference(one.brightness, two.brightness).relative,
         contrast=difference(one.contrast, two.contrast).relative,
@@ -79,36 +80,43 @@ def _amount(relative: float, more: str, less: str, times: str) -> str:
     return (more if relative > 0 else less).format(f"{100 * abs(relative):.0f} %")
 
 
-def _exposure_phrases(before: Appearance, after: Appearance) -> list[str]:
+def _findings(before: Appearance, after: Appearance) -> dict[str, str]:
+    """Changes of the whole picture that are beyond noise: a word for each, and the phrase."""
+    return _exposure_findings(before, after) | _colour_findings(before, after) | _fine_findings(before, after)
+
+
+def _exposure_findings(before: Appearance, after: Appearance) -> dict[str, str]:
     """Brightness, and contrast unless brightness explains it."""
-    phrases = []
+    found = {}
     brightness = difference(before.brightness, after.brightness)
     if _is_relevant(brightness, MIN_BRIGHTNESS):
-        phrases.append(_amount(brightness.relative, "brighter by {}", "darker by {}", "{} times as bright"))
+        word = "brighter" if brightness.relative > 0 else "darker"
+        found[word] = _amount(brightness.relative, "brighter by {}", "darker by {}", "{} times as bright")
     contrast = difference(before.contrast, after.contrast)
     relative = difference(before.relative_contrast, after.relative_contrast)
     if _is_relevant(contrast, MIN_CONTRAST) and _is_relevant(relative, MIN_CONTRAST):
-        phrases.append(_amount(contrast.relative, "{} more contrast", "{} less contrast", "{} times the contrast"))
-    return phrases
+        word = "more contrast" if contrast.relative > 0 else "less contrast"
+        found[word] = _amount(contrast.relative, "{} more contrast", "{} less contrast", "{} times the contrast")
+    return found
 
 
-def _fine_phrases(before: Appearance, after: Appearance) -> list[str]:
+def _fine_findings(before: Appearance, after: Appearance) -> dict[str, str]:
     """Sharpness unless noise may explain it, and noise unless exposure or blur explain it."""
-    phrases, blurred = [], False
+    found = {}
     sharpness = difference(before.sharpness, after.sharpness)
     error = abs(float(difference(before.noise_share, after.noise_share).change)) / 2  # of subtracting the noise
     if _is_relevant(sharpness, MIN_SHARPNESS) and abs(float(sharpness.change)) > error:
-        blurred = sharpness.relative < 0
+        word = "sharper" if sharpness.relative > 0 else "blurred"
         detail = _amount(sharpness.relative, "{} more fine detail", "{} less fine detail", "{} times the fine detail")
-        phrases.append(f"{'blurred' if blurred else 'sharper'} ({detail})")
+        found[word] = f"{word} ({detail})"
     noise = difference(before.noise, after.noise)
     relative = difference(before.relative_noise, after.relative_noise)
     change = float(noise.change)
     beyond = min(float(noise.score), float(relative.score)) >= MIN_SCORE and abs(change) >= MIN_NOISE
-    if beyond and change * float(relative.change) > 0 and not (blurred and change < 0):
+    if beyond and change * float(relative.change) > 0 and not ("blurred" in found and change < 0):
         word = "noisier" if change > 0 else "less noisy"
-        phrases.append(f"{word} (σ {float(noise.before):.2f} → {float(noise.after):.2f})")
-    return phrases
+        found[word] = f"{word} (σ {float(noise.before):.2f} → {float(noise.after):.2f})"
+    return found
 
 
 def _colour_change(before: Appearance, after: Appearance) -> tuple[Difference, Difference] | None:
@@ -123,26 +131,26 @@ def _is_grey(colour: Colour) -> Bool[np.ndarray, " B"]:
     return np.maximum(np.abs(colour.tint).max(axis=1), colour.saturation) < GREY
 
 
-def _colour_phrases(before: Appearance, after: Appearance) -> list[str]:
+def _colour_findings(before: Appearance, after: Appearance) -> dict[str, str]:
     """Saturation, and the direction of the tint unless the saturation explains it."""
     change = _colour_change(before, after)
     if change is None or before.colour is None or after.colour is None:
-        return []
+        return {}
     tint, saturation = change
     one, two = _is_grey(before.colour), _is_grey(after.colour)
     if two.all() and not one.any():
-        return ["grey instead of colour"]
+        return {"grey": "grey instead of colour"}
     if one.all() and not two.any():
-        return ["colour instead of grey"]
-    phrases, kept = [], 1.0
+        return {"colour": "colour instead of grey"}
+    found, kept = {}, 1.0
     if _is_relevant(saturation, MIN_SATURATION):
         kept = min(1.0, 1 + saturation.relative)
-        words = "more saturated by {}", "less saturated by {}", "{} times as saturated"
-        phrases.append(_amount(saturation.relative, *words))
+        word = "more saturated" if saturation.relative > 0 else "less saturated"
+        found[word] = _amount(saturation.relative, f"{word} by {{}}", f"{word} by {{}}", "{} times as saturated")
     shift = np.abs(np.where(tint.score >= MIN_SCORE, tint.change, 0)).max()
     if min(shift, np.abs(tint.after - kept * tint.before).max()) >= MIN_TINT:
-        phrases.append(_tint_word(tint.change))
-    return phrases
+        found["tint"] = _tint_word(tint.change)
+    return found
 
 
 def _tint_word(shift: Float[np.ndarray, "3"]) -> str:

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from vase.images import as_bytes, as_floats
-from vase.learners.appearance_change import compare_appearance
+from vase.learners.appearance import FEW_IMAGES
+from vase.learners.appearance_change import MIN_SCORE, compare_appearance
 
 EXAMPLES = 4
 """Example images before and after, at most."""
 MIN_ATYPICALITY_CHANGE = 0.1
 """Smallest change of α, in nats, that counts."""
-MIN_ATYPICALITY_SCORE = 4.0
-"""A change of α of less than so many standard errors is sampling noise."""
-FEW_IMAGES = 16
-"""With fewer images, finding nothing does not say that nothing changed."""
 _CROSSING = 3.0  # α that grew or fell by this factor became atypical or typical
 _LISTED = 4  # latents named in the sentence
 
 
-class LatentChange(NamedTuple):
+@dataclass(frozen=True)
+class LatentChange:
     """Atypicality of one latent before and after."""
 
     latent: int
@@ -33,7 +31,8 @@ class LatentChange(NamedTuple):
     after: float
 
 
-class Nearest(NamedTuple):
+@dataclass(frozen=True)
+class Nearest:
     """The known environment most like the new batches, apart from the one they belong to."""
 
     environment: int
@@ -74,7 +73,7 @@ class Change:
     """Probability of batches as foreign as these in the previous environment."""
     findings: tuple[str, ...]
     """Changes of appearance beyond noise, in words."""
-    images: tuple[int, int]
+    image_counts: tuple[int, int]
     """Number of images before and after."""
     before: UInt8[np.ndarray, "n C H W"]
     """Example images of the last batches before the switch."""
@@ -90,8 +89,6 @@ class Change:
     def sentence(self) -> str:
         """What changed: appearance, latents and the nearest known environment."""
         parts = [", ".join(self.findings) or self._unchanged(), *_latent_phrases(self.latents)]
-        if not self.findings and not self.latents:
-            parts.append("no used latent changed")
         if self.nearest is not None:
             parts.append(f"nearest known environment: {self.nearest.environment}, distance {self.nearest.distance:.2f}")
         return "; ".join(parts)
@@ -107,15 +104,15 @@ class Change:
             **{name: _finite(getattr(self, name)) for name in numbers},
             "colour": None if self.colour is None else list(self.colour),
             "place": self.place,
-            "latents": [latent._asdict() for latent in self.latents],
-            "nearest": None if self.nearest is None else self.nearest._asdict(),
-            "images": list(self.images),
+            "latents": [asdict(latent) for latent in self.latents],
+            "nearest": None if self.nearest is None else asdict(self.nearest),
+            "image_counts": list(self.image_counts),
             "sentence": self.sentence,
         }
 
     def _unchanged(self) -> str:
         what = f"brightness, {'colour, ' * (self.colour is not None)}sharpness or place"
-        fewest = min(self.images)
+        fewest = min(self.image_counts)
         if fewest < FEW_IMAGES:
             return f"{fewest} image{'s are' if fewest > 1 else ' is'} too few to tell a change in {what}"
         return f"no change in {what}"
@@ -147,13 +144,13 @@ def describe_change(
             f"images of shape {before.shape[1:]} before and {after.shape[1:]} after: must be alike; resize them."
         )
     found = compare_appearance(*pair)
-    others = {s: float(d) for s, d in distances.items() if s != environment and math.isfinite(d)}
+    others = {int(s): float(d) for s, d in distances.items() if s != environment and math.isfinite(d)}
     nearest = min(others, key=lambda s: (others[s], s), default=None)
     return Change(
-        step=step,
-        previous=previous,
-        environment=environment,
-        is_new=is_new,
+        step=int(step),
+        previous=int(previous),
+        environment=int(environment),
+        is_new=bool(is_new),
         brightness=found.brightness,
         contrast=found.contrast,
         colour=found.colour,
@@ -163,9 +160,9 @@ def describe_change(
         place=found.place,
         latents=_moved_latents(atypical_before, atypical_after, used, (len(before), len(after))),
         nearest=None if nearest is None else Nearest(nearest, others[nearest]),
-        p_value=p_value,
+        p_value=None if p_value is None else float(p_value),
         findings=found.phrases,
-        images=(len(before), len(after)),
+        image_counts=(len(before), len(after)),
         before=_examples(before),
         after=_examples(after),
     )
@@ -197,7 +194,7 @@ def _moved_latents(
 ) -> tuple[LatentChange, ...]:
     """Used latents whose α changed beyond noise, the largest change first.
 
-    The standard error of α over B images is about √(2α/B), and 1/B where α is 0.
+    √α is compared: over B images its standard error is about 1/√(2B), whatever α is.
     """
     before, after = np.asarray(before, np.float64), np.asarray(after, np.float64)
     if not before.shape == after.shape == np.shape(used):
@@ -205,11 +202,10 @@ def _moved_latents(
             f"α of shape {before.shape} before and {after.shape} after, used latents of shape {np.shape(used)}: "
             "must be one number per latent each."
         )
-    variance = sum(2 * alpha / count + 1 / count**2 for alpha, count in zip((before, after), images, strict=True))
+    error = math.sqrt(sum(1 / (2 * count) for count in images))
     change = np.abs(after - before)
-    moved = np.asarray(used, bool) & (
-        change >= np.maximum(MIN_ATYPICALITY_CHANGE, MIN_ATYPICALITY_SCORE * np.sqrt(variance))
-    )
+    score = np.abs(np.sqrt(np.maximum(after, 0)) - np.sqrt(np.maximum(before, 0))) / error
+    moved = np.asarray(used, bool) & (change >= MIN_ATYPICALITY_CHANGE) & (score >= MIN_SCORE)
     order = sorted(np.flatnonzero(moved).tolist(), key=lambda n: (-change[n], n))
     return tuple(LatentChange(n, float(before[n]), float(after[n])) for n in order)
 
@@ -217,11 +213,11 @@ def _moved_latents(
 def _latent_phrases(latents: tuple[LatentChange, ...]) -> list[str]:
     """Latents by the direction in which their atypicality moved."""
     groups: dict[str, list[int]] = {}
-    for latent, before, after in latents:
-        more = after > before
-        crossed = max(before, after) >= _CROSSING * min(before, after)
+    for moved in latents:
+        more = moved.after > moved.before
+        crossed = max(moved.before, moved.after) >= _CROSSING * min(moved.before, moved.after)
         word = ("atypical" if more else "typical") if crossed else ("more atypical" if more else "less atypical")
-        groups.setdefault(word, []).append(latent)
+        groups.setdefault(word, []).append(moved.latent)
     return [f"{_named(numbers)} became {word}" for word, numbers in groups.items()]
 
 
