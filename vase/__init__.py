@@ -7,6 +7,7 @@ from vase.lazy import attach
 if TYPE_CHECKING:
     from vase.config import VASEConfig as VASEConfig
     from vase.learners.change import Change as Change
+    from vase.learners.monitor import ShiftMonitor as ShiftMonitor
     from vase.learners.records import Encoding as Encoding
     from vase.learners.records import EnvironmentView as EnvironmentView
     from vase.learners.records import Inference as Inference
@@ -23,6 +24,7 @@ __getattr__, __dir__, __all__ = attach(
         "Encoding": "learners.records",
         "EnvironmentView": "learners.records",
         "Inference": "learners.records",
+        "ShiftMonitor": "learners.monitor",
         "Step": "learners.records",
     },
 )

@@ -112,16 +112,22 @@ class EnvironmentConfig:
 
     enabled: bool = True
     """S: infer the environment. Off: one environment index for life."""
+    inference: Literal["calibrated", "paper"] = "calibrated"
+    """'calibrated': tests that know their own spread. 'paper': the thresholds κ and λ of Eq. 6 and Alg. 1."""
+    false_alarm_every: float = 10_000.0
+    """Batches between two false alarms that are expected while nothing changes. Paper: no such promise."""
+    smallest_effect: float = 0.25
+    """The smallest change worth an environment: distance of the means, in standard deviations of single images."""
     kappa: float = 1.5
     """κ: a batch fits s if its loss is at most κ·L̃_s. Paper: 1.5 (MNIST, Fashion), 1.1 (CelebA, DM Lab)."""
     loss: Literal["deviance", "nll"] = "deviance"
     """What κ compares: −log p minus its smallest possible value, or −log p itself, as in the paper."""
     loss_decay: float = 0.98
     """Decay of the running average L̃_s."""
-    burn_in: int = 100
+    burn_in: int = 10
     """Batches during which a young environment is kept without a test. Paper: none."""
-    patience: int = 4
-    """Consecutive failing batches before a verdict; they are held and learnt afterwards. Paper: 1."""
+    patience: int = 0
+    """Batches that are held before a verdict, and learnt afterwards. 0: as many as hold 256 images. Paper: 1."""
     abrupt: bool = True
     """A latent counts as evidence against s only if it was typical in s before: a shift is abrupt."""
     slow_decay: float = 0.95
@@ -134,8 +140,8 @@ class EnvironmentConfig:
     """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
 
     def __post_init__(self) -> None:
-        counts = "kappa patience usage_every usage_images"
-        _validate(self, "environments.", at_least_1=counts, fractions="loss_decay slow_decay", nonnegative="burn_in")
+        counts, zero = "kappa false_alarm_every usage_every usage_images", "burn_in patience smallest_effect"
+        _validate(self, "environments.", at_least_1=counts, fractions="loss_decay slow_decay", nonnegative=zero)
         _require(self.usage_threshold > 0, "environments.usage_threshold", self.usage_threshold, "positive")
 
 
@@ -229,7 +235,7 @@ class VASEConfig:
             network=NetworkConfig(channels=(64, 64, 128, 128)),
             capacity=CapacityConfig(objective="square", gamma=100.0, c_max=35.0, ramp_steps=158_730),
             mask=MaskConfig(minimum=0),
-            environments=EnvironmentConfig(burn_in=500),
+            environments=EnvironmentConfig(inference="paper", burn_in=500, patience=4),
             dreaming=DreamConfig(
                 encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False, pool=0
             ),
@@ -242,7 +248,6 @@ class VASEConfig:
         return cls(
             image_shape=image_shape,
             capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
-            environments=EnvironmentConfig(burn_in=min(100, max(1, stage_steps // 4))),
             dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),
         )
@@ -254,7 +259,7 @@ class VASEConfig:
             image_shape=image_shape,
             network=NetworkConfig(channels=(16, 16, 32, 32), hidden=128, latents=10),
             capacity=CapacityConfig(ramp_steps=150),
-            environments=EnvironmentConfig(burn_in=60, patience=3, usage_every=10),
+            environments=EnvironmentConfig(patience=3, usage_every=10),
             dreaming=DreamConfig(tau=20),
             recruiting=RecruitConfig(warmup_steps=60),
             learning_rate=1.5e-3,

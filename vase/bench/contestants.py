@@ -14,7 +14,7 @@ from torch import Tensor
 from vase.config import VASEConfig, preset
 from vase.learners.vase import VASE
 from vase.method.environment_memory import EnvironmentRecord
-from vase.method.shift_tests import ShiftTest
+from vase.method.shift_tests import Evidence, ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.nn.networks import Networks
 from vase.worlds import Schedule
@@ -50,9 +50,9 @@ def floats(world: str, config: VASEConfig) -> Iterator[Tensor]:
 class Foreign(ShiftTest):
     """Rejects every batch, so that the learner adds an environment."""
 
-    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
-        """Always one."""
-        return "a new environment is wanted"
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+        """Always against the environment."""
+        return Evidence(0.0, "a new environment is wanted")
 
 
 class Learner:

@@ -20,6 +20,8 @@ from vase.learners.representation import Representation
 from vase.machine import resolve_device, use_half_precision, works
 from vase.method.dream_buffer import DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory
+from vase.method.fingerprint_test import FingerprintTest
+from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
 from vase.method.objective import Objective
 from vase.method.recruiting import LatentRecruiter
 from vase.method.shift_detector import ShiftDetector
@@ -98,7 +100,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.ema_ = EMANetworks(networks, environments.slow_decay)
         self.optimiser_ = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, fused=True)
         self.memory_ = EnvironmentMemory(n)
-        self.detector_ = ShiftDetector(self._make_tests(config), environments.patience)
+        self.detector_ = ShiftDetector(self._make_tests(config), environments)
         self.dreams_ = DreamBuffer(config, likelihood, self.seed)
         self.recruiter_ = LatentRecruiter(config.recruiting, n)
         self.objective_ = Objective(config, likelihood)
@@ -110,10 +112,14 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.config_ = config
 
     def _make_tests(self, config: VASEConfig) -> list[ShiftTest]:
-        """Copies of the tests that were passed, or the paper's two."""
+        """Copies of the tests that were passed, or those that the configuration asks for."""
+        environments = config.environments
+        if self.shift_tests is None and environments.inference == "calibrated":
+            fingerprint = FingerprintTest(config.image_shape, environments.smallest_effect)
+            return [fingerprint, LossSpreadTest(), LatentSpreadTest()]
         if self.shift_tests is None:
-            mask = [MaskTest(config.mask, abrupt=config.environments.abrupt)] if config.mask.enabled else []
-            return [LossTest(config.environments), *mask]
+            mask = [MaskTest(config.mask, abrupt=environments.abrupt)] if config.mask.enabled else []
+            return [LossTest(environments), *mask]
         tests = list(self.shift_tests) if isinstance(self.shift_tests, list | tuple) else []
         if not tests or not all(isinstance(test, ShiftTest) for test in tests):
             raise TypeError(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
+
+from vase.learners.change import Change
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,14 @@ class Step:
     """α_n of this batch (Eq. 4)."""
     mask: Bool[np.ndarray, "N"] = field(default_factory=lambda: np.zeros(0, bool))
     """Active latents of the current environment (Eq. 5)."""
+    p_value: float = float("nan")
+    """The probability of a batch at least as strange in the environment that was current before it."""
+    effect: float = float("nan")
+    """The drift score: how far this batch is from that environment, in standard deviations of single images."""
+    posterior: Float[np.ndarray, "M"] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """At a switch, the probability of each environment known before it and, last, of a new one."""
+    change: Change | None = None
+    """At a switch, what is different about the images, in words and pictures."""
     reasons: tuple[str, ...] = ()
     """Why the batch was held or the environment changed, in words."""
 
@@ -67,9 +78,21 @@ class Inference:
     each: Float[np.ndarray, "B K"]
     """q(s|x) of each image."""
     environment: int | None
-    """The verdict of Eq. 6; None for a new environment."""
+    """The environment that the batch fits best; None if it fits none, as a new one or a mixture."""
     verdict: str
     reasons: tuple[str, ...]
+    posterior: Float[np.ndarray, "M"] = field(default_factory=lambda: np.ones(1, np.float32))
+    """The probability of each environment and, last, of a new one."""
+    p_values: Float[np.ndarray, "K"] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """The probability of a batch at least as strange, in each environment."""
+    effects: Float[np.ndarray, "K"] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """How far the batch is from each environment, in standard deviations of single images."""
+    environments: Int[np.ndarray, "B"] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The environment of each image by itself; −1 for none of them."""
+    image_posterior: Float[np.ndarray, "B M"] = field(default_factory=lambda: np.zeros((0, 1), np.float32))
+    """The same as probabilities, a new environment last."""
+    shares: Mapping[int, float] = field(default_factory=dict)
+    """The share of the images in each environment; more than one of a mixture; −1 for none of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from torch import Tensor
 
 from vase.config import VASEConfig
 from vase.images import as_images
+from vase.learners.inference import best_environment, explain, unknown
 from vase.learners.records import Encoding, EnvironmentView, Inference
 from vase.method.atypicality import atypicality
 from vase.method.capacity import sample_posterior
 from vase.method.context import in_context
 from vase.method.dream_buffer import CHUNK
 from vase.method.environment_memory import EnvironmentMemory, EnvironmentRecord
-from vase.method.shift_detector import ShiftDetector, Verdict, View
+from vase.method.shift_detector import Fit, ShiftDetector, View
 from vase.method.statistics import MIN_BATCH_FOR_ATYPICALITY, BatchStatistics
 from vase.nn.likelihood import Images, Likelihood
 from vase.nn.networks import Networks
@@ -175,14 +177,12 @@ class Representation:
         """
         x = self._images(images)
         if not len(self.memory_):
-            none = np.zeros((len(x), 0), np.float32)
-            return Inference(none.sum(0), none, None, "new environment", ("nothing has been learnt yet",))
+            return unknown(len(x))
         q, others = self._probabilities(x), None if context is None else self._probabilities(self._images(context))
         if others is not None:
             q = in_context(q, others)
-        s, reasons = self._infer(x, q=q)
-        verdict = "new environment" if s is None else f"environment {s}"
-        return Inference(q.mean(0).cpu().numpy(), q.cpu().numpy(), s, verdict, reasons)
+        s, fits = self._infer(x, q)
+        return explain(s, fits, q, x, self.detector_)
 
     # ---------------------------------------------------------------- pieces
 
@@ -209,20 +209,52 @@ class Representation:
         return self.networks_.classify(h, len(self.memory_)).softmax(1)
 
     @torch.no_grad()
-    def _infer(self, x: Images, *others: Networks, q: Float[Tensor, "B K"] | None = None) -> Verdict:
-        """The environment of a batch (Alg. 1), as the live weights see it and, if given, other ones.
-
-        `q` is q(s|x) of each image, if it is known: with context it differs from the live classifier's.
-        """
+    def _infer(self, x: Images, q: Float[Tensor, "B K"] | None = None) -> tuple[int | None, Mapping[int, Fit]]:
+        """The environment that a batch fits best, None if it fits none; and how it fits each."""
         if not self.config_.environments.enabled:
-            return 0, ("environments are not inferred (S is off)",)
-        networks = (self.networks_, *others)
-        encoded = [encode_in_chunks(nets, x) for nets in networks]
-        if q is None:
-            q = self.networks_.classify(encoded[0][0], len(self.memory_)).softmax(1)
-        order = [int(s) for s in q.mean(0).argsort(descending=True, stable=True)]
-        views = [self._view(n, x, mean, log_var) for n, (_, mean, log_var) in zip(networks, encoded, strict=True)]
-        return self.detector_.infer(self.memory_, order, views)
+            return 0, {0: Fit(1.0, float("nan"), ())}
+        fits = self._fits(x, q=q)
+        return best_environment(fits, x, self.detector_), fits
+
+    @torch.no_grad()
+    def _fits(
+        self,
+        x: Images,
+        environments: Sequence[int] | None = None,
+        *,
+        q: Float[Tensor, "B K"] | None = None,
+        current: int | None = None,
+        others: Sequence[Networks] = (),
+    ) -> dict[int, Fit]:
+        """How a batch fits environments, as the live weights see it and, if given, other ones.
+
+        `q` is q(s|x) of each image, if it is known: with context it differs from the live classifier's. Tests that
+        follow the `current` environment are asked about it only while it is being learnt.
+        """
+        memory, detector = self.memory_, self.detector_
+        bare = [BatchStatistics(x, {}, torch.zeros(0), len(x))]
+        views, order = [], memory.order()
+        if detector.needs_networks(current=current is not None):
+            networks = (self.networks_, *others)
+            encoded = [encode_in_chunks(nets, x) for nets in networks]
+            if q is None:
+                q = self.networks_.classify(encoded[0][0], len(memory)).softmax(1)
+            candidates = [int(s) for s in q.mean(0).argsort(descending=True, stable=True)]
+            order = list(dict.fromkeys((candidates[0], memory.current, *candidates)))
+            views = [self._view(n, x, mean, log_var) for n, (_, mean, log_var) in zip(networks, encoded, strict=True)]
+
+        def fit(s: int) -> Fit:
+            looks = detector.needs_networks(current=s == current)
+            seen = [view(memory[s]) for view in views] if looks else bare
+            return detector.fit(memory[s], seen, current=s == current)
+
+        fits = {s: fit(s) for s in (order if environments is None else environments)}
+        paper = self.config_.environments.inference == "paper" and memory.current in fits
+        if paper and order[0] != memory.current and fit(order[0]).p_value >= detector.level:
+            # Alg. 1 asks the classifier's candidate first.
+            reason = f"the batch fits environment {order[0]}, for which the classifier takes it"
+            fits[memory.current] = Fit(0.0, float("nan"), (reason,))
+        return fits
 
     def _view(self, nets: Networks, x: Images, mean: Tensor, log_var: Tensor) -> View:
         """A batch as some weights see it, in whichever environment is asked for."""

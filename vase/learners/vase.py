@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from rich.progress import track
 from torch import Tensor
 
+from vase.learners.change import Change, describe_change
 from vase.learners.composition import Composition
 from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
@@ -21,7 +22,7 @@ from vase.method.capacity import capacity_target
 from vase.method.dream_buffer import Dreams
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.objective import Outputs
-from vase.method.shift_detector import Verdict
+from vase.method.shift_detector import SUSPICION, Decision, Fit, posterior
 from vase.method.shift_tests import evident_loss
 from vase.method.statistics import BatchStatistics
 from vase.method.usage import close_gates, noise_tolerance
@@ -74,21 +75,44 @@ class VASE(Composition):
             return self._learn(first, switched=True, is_new=True, reasons=("the first environment",))
         forward = self._forward(x)
         self.alpha_ = forward.batch.atypicality
-        reasons = self._rejection_reasons(forward.batch)
-        if not reasons:
-            return self._update(forward, dropped=len(self.detector_.release()))
-        if not self.detector_.hold(self.workers_.gather(x)):
-            return self._report(None, held=True, reasons=reasons)
-        held = self.detector_.release()
-        environment, reasons = self._infer_together(torch.cat(held))
-        if environment == self.memory_.current:
-            return self._learn(held, reasons=reasons)
+        c, record = self.config_.environments, self.memory_.record
+        if not c.enabled or record.age < c.burn_in:
+            return self._update(forward)
+        fit = self._fit_current(forward.batch)
+        told: dict[str, Any] = {"p_value": fit.p_value, "effect": fit.effect}
+        decision = self.detector_.receive(self.workers_.gather(x), fit, self._judge, record)
+        if decision.held:
+            return self._report(None, held=True, reasons=fit.reasons, **told)
+        if decision.there:
+            return self._switch(decision, told)
+        if len(decision.here) == 1 and not decision.dropped:
+            return self._update(forward, **told)
+        return self._learn(list(decision.here), dropped=decision.dropped, **told)
+
+    def _switch(self, decision: Decision, told: dict[str, Any]) -> Step:
+        """Leave the environment before the first foreign gradient, and learn the held batches where they belong."""
+        assert decision.fits is not None
+        left = self.memory_.current
+        if decision.here:
+            self._learn(list(decision.here))
+        after = torch.cat(decision.there)
+        told["posterior"] = posterior(decision.fits, self.detector_.level)
+        told["change"] = self._describe(decision, after)
         self.finish_environment()
-        if environment is None:
-            self.add_environment(self._atypicality(torch.cat(held)))
+        if decision.environment is None:
+            self.add_environment(self._atypicality(after))
         else:
-            self.reenter_environment(environment)
-        return self._learn(held, switched=True, is_new=environment is None, reasons=reasons)
+            self.reenter_environment(decision.environment)
+        reasons = list(decision.fits[left].reasons)
+        if decision.environment is not None:
+            reasons.append(f"the batch fits environment {decision.environment}")
+        return self._learn(
+            list(decision.there),
+            switched=True,
+            is_new=decision.environment is None,
+            reasons=tuple(reasons),
+            **told,
+        )
 
     def fit(self, stream: Any, y: object = None, *, progress: bool = False) -> VASE:
         """Learn from a stream: an iterable of batches (or of objects with `.images`), or one array, cut into batches.
@@ -189,32 +213,47 @@ class VASE(Composition):
 
     # ---------------------------------------------------------------- which environment (Eq. 6, Alg. 1)
 
-    def _rejection_reasons(self, batch: BatchStatistics) -> tuple[str, ...]:
-        """Why this batch is foreign; empty if it fits, during burn-in, or if environments are not inferred."""
-        c, record = self.config_.environments, self.memory_.record
-        if not c.enabled or record.age < c.burn_in:
-            return ()
-        seen = self._seen_by_tests(batch)
-        found = self.workers_.on_main_process(lambda: self.detector_.rejection_reasons(record, seen))
-        if batch.candidate == record.index and not found:
-            return ()
-        environment, reasons = self._infer_together(self.workers_.gather(batch.images))
-        return () if environment == record.index else reasons
+    def _fit_current(self, batch: BatchStatistics) -> Fit:
+        """How a batch fits the current environment; where it seems foreign, as all weights see it."""
+        record, seen = self.memory_.record, self._seen_by_tests(batch)
+        fit = self.workers_.on_main_process(lambda: self.detector_.fit(record, [seen]))
+        elsewhere = self.config_.environments.inference == "paper" and batch.candidate != record.index
+        if fit.p_value >= SUSPICION and not elsewhere:
+            return fit
+        return self._judge(seen.images, [record.index])[record.index]
 
     def _seen_by_tests(self, batch: BatchStatistics) -> BatchStatistics:
-        """With the images of all workers, where tests of one's own may look at them."""
-        if self.workers_.size == 1 or self.shift_tests is None:
-            return batch
-        return replace(batch, images=self.workers_.gather(batch.images))
+        """With the images of all workers, at which tests may look."""
+        return batch if self.workers_.size == 1 else replace(batch, images=self.workers_.gather(batch.images))
 
-    def _infer_together(self, x: Images) -> Verdict:
-        """The environment of a whole batch, as live and EMA weights see it; of several workers, the first decides.
+    def _judge(self, x: Images, environments: Sequence[int] | None = None) -> Mapping[int, Fit]:
+        """How a whole batch fits environments, as live and EMA weights see it; of several workers, the first decides.
 
         A spike of the optimiser throws off the live weights but hardly moves the EMA; where the loss is falling fast
         the EMA lags behind. Neither is a shift.
         """
         others = (self.ema_.nets,) if self.config_.environments.slow_decay > 0 else ()
-        return self.workers_.on_main_process(lambda: self._infer(x, *others))
+        current = self.memory_.current
+        return self.workers_.on_main_process(lambda: self._fits(x, environments, current=current, others=others))
+
+    def _describe(self, decision: Decision, after: Images) -> Change:
+        """What is different about the batches that made the learner change its environment."""
+        assert decision.fits is not None
+        record, environment = self.memory_.record, decision.environment
+        before = torch.cat([self.workers_.gather(part) for part in self.recent_])
+        return describe_change(
+            before.cpu().numpy(),
+            after.cpu().numpy(),
+            atypical_before=self._atypicality(before).numpy(),
+            atypical_after=self._atypicality(after).numpy(),
+            used=record.used.numpy(),
+            step=self.steps_,
+            previous=record.index,
+            environment=len(self.memory_) if environment is None else environment,
+            is_new=environment is None,
+            distances={s: fit.effect for s, fit in decision.fits.items()},
+            p_value=decision.fits[record.index].p_value,
+        )
 
     def _atypicality(self, x: Images) -> Float[Tensor, "N"]:
         """α of a whole batch."""

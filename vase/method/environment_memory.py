@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,10 @@ class EnvironmentMemory:
         ones = torch.ones(self.n_latents, dtype=torch.bool)
         self.records.append(EnvironmentRecord(len(self.records), mask=mask, gate=ones, used=~ones))
         return self.records[-1]
+
+    def order(self, first: Iterable[int] = ()) -> list[int]:
+        """All environments in the order in which they are asked: the given ones, the current one, the others."""
+        return list(dict.fromkeys((*first, self.current, *range(len(self)))))
 
     def used_by_others(self, index: int) -> Bool[Tensor, "N"]:
         """Latents that some environment other than `index` uses: those that a mask must protect."""

@@ -2,72 +2,172 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from vase.method.environment_memory import EnvironmentMemory, EnvironmentRecord
+from vase.config import EnvironmentConfig
+from vase.method.environment_memory import EnvironmentRecord
 from vase.method.shift_tests import ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.nn.likelihood import Images
 
+SUSPICION = 0.01
+"""A batch less probable than this in the current environment is held, with those that follow, until a verdict."""
+VERDICT_IMAGES = 256
+"""Images that a verdict takes, unless `patience` says how many batches."""
+_MOST_BATCHES = 32
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a batch fits one environment, all tests together."""
+
+    p_value: float
+    """The probability of a batch at least as strange, if it comes from the environment."""
+    effect: float
+    """How far the batch is, in standard deviations of single images; NaN if no test knows."""
+    reasons: tuple[str, ...]
+    """What is strange about the batch, in words, the strangest first."""
+
+    @property
+    def strength(self) -> float:
+        """Evidence per image, to compare where p-values are too small to be told apart."""
+        return 0.0 if math.isnan(self.effect) else self.effect**2
+
+
 View = Callable[[EnvironmentRecord], BatchStatistics]
 """A batch seen through an environment, by one set of weights."""
-Verdict = tuple[int | None, tuple[str, ...]]
-"""The environment of a batch, None for a new one; and the reasons, in words."""
+Judge = Callable[[Images, Sequence[int] | None], Mapping[int, Fit]]
+"""How well some images fit each of some environments, or all in the order in which they are asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is to be done after a batch: nothing while it is held, else which batches are learnt where."""
+
+    here: tuple[Images, ...] = ()
+    """Batches of the current environment."""
+    there: tuple[Images, ...] = ()
+    """Batches of another environment, to be learnt after the switch."""
+    environment: int | None = None
+    """That environment; None for a new one."""
+    fits: Mapping[int, Fit] | None = None
+    """How the batches of the verdict fit each environment."""
+    dropped: int = 0
+    """Batches given up: the stream went away and came back before a verdict."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the decision is put off."""
+        return not self.here and not self.there
 
 
 class ShiftDetector:
-    """Asks every shift test whether a batch fits an environment, and holds batches that fit none.
+    """Asks every shift test how well a batch fits an environment, and holds batches until a verdict.
 
-    A verdict needs `patience` failing batches in a row. They are held until then and learnt afterwards, so that none is
-    lost and none is learnt in the wrong environment.
+    A batch that is improbable in the current environment arouses suspicion. It is held with those that follow, so that
+    none is lost and none is learnt in the wrong environment; the verdict is passed on all of them together.
     """
 
-    def __init__(self, tests: Iterable[ShiftTest], patience: int) -> None:
+    def __init__(self, tests: Iterable[ShiftTest], config: EnvironmentConfig) -> None:
         self.tests = list(tests)
-        self.patience = patience
+        self.config = config
         self.held: list[Images] = []
 
-    def rejection_reasons(self, record: EnvironmentRecord, batch: BatchStatistics) -> tuple[str, ...]:
-        """Why the batch cannot come from this environment, in words; empty if it fits."""
-        found = (test.rejection_reason(record, batch) for test in self.tests)
-        return tuple(reason for reason in found if reason is not None)
+    @property
+    def level(self) -> float:
+        """The p-value below which a batch does not belong to an environment."""
+        return 1 / self.config.false_alarm_every
 
-    def infer(self, memory: EnvironmentMemory, order: Sequence[int], views: Sequence[View]) -> Verdict:
-        """The environment of a batch.
+    def patience(self, batch_size: int) -> int:
+        """Batches that a verdict takes."""
+        return self.config.patience or min(_MOST_BATCHES, max(2, math.ceil(VERDICT_IMAGES / batch_size)))
 
-        The classifier's candidate, the first in `order`, is tested first, then the current environment, then the
-        others: new is what fits none. A batch fits an environment if it does in one of the views: it is foreign only if
-        both the live and the EMA weights reject it.
+    def fit(self, record: EnvironmentRecord, views: Sequence[BatchStatistics], *, current: bool = True) -> Fit:
+        """How well a batch fits an environment, of which it is a view by one set of weights or several.
+
+        The smallest p-value counts, times the number of tests (Bonferroni). A batch is as foreign as it is in the
+        mildest view: an optimiser's spike, which only the live weights see, is no shift. Unless the environment is
+        `current`, only tests that know all environments are asked; without any, nothing fits.
         """
-        candidate = order[0]
-        reasons: tuple[str, ...] = ()
-        for s in dict.fromkeys((candidate, memory.current, *order[1:])):
-            found: tuple[str, ...] = ()
-            for view in views:
-                found = self.rejection_reasons(memory[s], view(memory[s]))
-                if not found:
-                    return s, (*reasons, f"the batch fits environment {s}")
-            if s in (candidate, memory.current):
-                reasons += found
-        return None, reasons
+        tests = self.tests if current else [test for test in self.tests if test.knows_all]
+        fits = []
+        for view in views:
+            found = sorted((test.evidence(record, view) for test in tests), key=lambda evidence: evidence.p_value)
+            effects = [evidence.effect for evidence in found if not math.isnan(evidence.effect)]
+            reasons = tuple(e.reason for e in found if e.reason and e.p_value < SUSPICION)
+            p_value = min(1.0, len(found) * found[0].p_value) if found else 0.0
+            fits.append(Fit(p_value, max(effects, default=math.nan), reasons))
+        return max(fits, key=lambda fit: fit.p_value)
+
+    def needs_networks(self, *, current: bool) -> bool:
+        """Whether a test that is asked looks at losses or latents."""
+        return any(test.needs_networks for test in self.tests if current or test.knows_all)
+
+    def best(self, fits: Mapping[int, Fit]) -> int | None:
+        """The environment that a batch fits best; None if it fits none. Of equals, the first in order."""
+        s = max(fits, key=lambda s: fits[s].p_value)
+        return s if fits[s].p_value >= self.level else None
+
+    def receive(self, x: Images, fit: Fit, judge: Judge, record: EnvironmentRecord) -> Decision:
+        """Decide about a batch, given how it fits the current environment."""
+        current = record.index
+        if not self.held and fit.p_value >= SUSPICION:
+            arrived = next((s for test in self.tests if (s := test.arrived(record)) is not None), None)
+            return Decision(here=(x,)) if arrived is None else Decision((), (x,), arrived, judge(x, None))
+        self.held.append(x)
+        patience = self.patience(len(x))
+        if len(self.held) < patience:
+            return Decision()
+        if not self._foreign(judge, current):
+            outliers = self._outliers(judge, current)
+            held = self.release()
+            here = tuple(x for i, x in enumerate(held) if i not in outliers)
+            return Decision(here=here, dropped=len(outliers))
+        # The stream may have changed anywhere among the held batches: where is the evidence strongest?
+        tails = [judge(torch.cat(self.held[i:]), [current])[current] for i in range(len(self.held))]
+        since = min(range(len(tails)), key=lambda i: (tails[i].p_value, -tails[i].strength * (len(tails) - i)))
+        if len(self.held) - since < patience and len(self.held) < 2 * patience - 1:
+            return Decision()
+        held = self.release()
+        fits = judge(torch.cat(held[since:]), None)
+        others = {s: fit for s, fit in fits.items() if s != current}
+        return Decision(held[:since], held[since:], self.best(others) if others else None, fits)
+
+    def _foreign(self, judge: Judge, current: int) -> bool:
+        """Whether the batches after the first, which aroused suspicion, confirm it.
+
+        They do not depend on the first: a false alarm needs two improbable events, SUSPICION and level/SUSPICION, which
+        together happen once in `false_alarm_every` batches. Batches of a short visit, from which the stream has come
+        back, do not count.
+        """
+        confirming = self.held[1:] or self.held
+        if judge(torch.cat(confirming), [current])[current].p_value >= self.level / SUSPICION:
+            return False
+        outliers = self._outliers(judge, current)
+        rest = [x for i, x in enumerate(self.held) if i not in outliers]
+        came_back = bool(rest) and len(self.held) - 1 not in outliers
+        return not (outliers and came_back and judge(torch.cat(rest), [current])[current].p_value >= SUSPICION)
+
+    def _outliers(self, judge: Judge, current: int) -> set[int]:
+        """Held batches that are foreign each by itself."""
+        return {i for i, x in enumerate(self.held) if judge(x, [current])[current].p_value < self.level}
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Tell all tests of a batch that was learnt in the environment."""
         for test in self.tests:
             test.update(record, batch)
 
-    def hold(self, images: Images) -> bool:
-        """Hold a batch; whether enough are held for a verdict."""
-        self.held.append(images)
-        return len(self.held) >= self.patience
-
-    def release(self) -> list[Images]:
+    def release(self) -> tuple[Images, ...]:
         """The held batches, oldest first, which are then held no longer."""
-        held, self.held = self.held, []
+        held, self.held = tuple(self.held), []
         return held
 
     def state_dict(self) -> dict[str, Any]:
@@ -87,3 +187,17 @@ class ShiftDetector:
             test.load_state_dict(values["state"])
         held: Mapping[str, Tensor] = state["held"]
         self.held = [held[key].to(device) for key in sorted(held)]
+
+
+def bayes_factor(p_value: float) -> float:
+    """The odds for the environment against any other that a p-value leaves at most: −e·p·log p, and 1 beyond 1/e.
+
+    Sellke, Bayarri and Berger, "Calibration of p values for testing precise null hypotheses" (2001).
+    """
+    return -math.e * p_value * math.log(p_value) if 0 < p_value < 1 / math.e else float(p_value > 0)
+
+
+def posterior(fits: Mapping[int, Fit], level: float) -> Float[np.ndarray, "M"]:
+    """The probability of each environment and, last, of a new one, which wins if all p-values are below the level."""
+    weights = np.array([*(bayes_factor(fits[s].p_value) for s in sorted(fits)), bayes_factor(level)])
+    return (weights / weights.sum()).astype(np.float32)

@@ -1,9 +1,10 @@
-"""Tests that a batch must pass to belong to an environment (Eq. 6, Alg. 1): one class per kind of evidence."""
+"""Tests that a batch must pass to belong to an environment: one class per kind of evidence."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,6 +19,21 @@ MIN_LOSS = 1e-2
 """Losses are compared above a hundredth of a nat: a perfect record must not make every batch foreign."""
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What one test says about a batch in an environment."""
+
+    p_value: float
+    """The probability of a batch at least as strange, if it comes from the environment; 0 or 1 of a plain threshold."""
+    reason: str = ""
+    """Why the batch is strange, in words."""
+    effect: float = float("nan")
+    """How far the batch is, in standard deviations of single images; NaN if the test does not know."""
+
+
+FITS = Evidence(1.0)
+
+
 class ShiftTest(ABC):
     """One kind of evidence that a batch does not come from an environment.
 
@@ -25,12 +41,21 @@ class ShiftTest(ABC):
     its own state.
     """
 
+    needs_networks = True
+    """Whether the test looks at losses or latents; one that looks at nothing but the images costs no decoding."""
+    knows_all = True
+    """Whether the test can tell a batch from any environment, or only from the current one."""
+
     @abstractmethod
-    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
-        """Why the batch cannot come from the environment, in words; None if it fits."""
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+        """How strange the batch would be in the environment."""
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:  # noqa: B027
         """Take note of a batch that was learnt in the environment."""
+
+    def arrived(self, record: EnvironmentRecord) -> int | None:
+        """The environment into which this one, which is still moving, has come; None if it has not."""
+        return None
 
     def state_dict(self) -> dict[str, Any]:
         """What the test remembers; nothing unless told otherwise."""
@@ -41,20 +66,21 @@ class ShiftTest(ABC):
 
 
 class LossTest(ShiftTest):
-    """L_s(x) ≤ κ·L̃_s: the reconstruction must be about as good as it was in s."""
+    """L_s(x) ≤ κ·L̃_s: the reconstruction must be about as good as it was in s (Eq. 6)."""
 
     def __init__(self, config: EnvironmentConfig) -> None:
         self.config = config
 
-    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """The loss is more than κ times that of the environment."""
         loss, kappa = evident_loss(batch.losses, self.config), self.config.kappa
         reference = max(record.loss, MIN_LOSS)
         if loss <= kappa * reference:
-            return None
-        return (
+            return FITS
+        return Evidence(
+            0.0,
             f"loss {loss:.1f} is {loss / reference:.2f} times that of environment {record.index} "
-            f"({record.loss:.1f}), more than κ = {kappa:g}"
+            f"({record.loss:.1f}), more than κ = {kappa:g}",
         )
 
 
@@ -66,21 +92,23 @@ class MaskTest(ShiftTest):
         self.atypicality_ema: dict[int, Float[Tensor, "N"]] = {}
         """Recent atypicality of each latent, by environment."""
 
-    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """Used latents became atypical."""
         if not batch.tells_atypicality:
-            return None
+            return FITS
         alpha, high = batch.atypicality, self.mask.high
         strange = record.used & record.active & (alpha > high)
         if self.abrupt:
             strange &= self.atypicality_ema.get(record.index, torch.zeros_like(alpha)) < self.mask.low
         latents = strange.nonzero().flatten().tolist()
         if not latents:
-            return None
+            return FITS
         values = ", ".join(f"{alpha[n]:.2f}" for n in latents)
         names = ", ".join(map(str, latents))
         plural = "s" * (len(latents) > 1)
-        return f"latent{plural} {names} of environment {record.index} became atypical: {values} > {high:g}"
+        return Evidence(
+            0.0, f"latent{plural} {names} of environment {record.index} became atypical: {values} > {high:g}"
+        )
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Update the recent atypicality of each latent."""

@@ -1,0 +1,99 @@
+"""The fingerprint as evidence: are the features of a batch those of the environment?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vase.method.environment_memory import EnvironmentRecord
+from vase.method.fingerprint import Fingerprint
+from vase.method.reference import FOLLOW, Distance, Reference
+from vase.method.shift_tests import FITS, Evidence, ShiftTest
+from vase.method.statistics import BatchStatistics
+from vase.nn.likelihood import Images
+
+ARRIVED = 0.05
+"""A moving environment has come into another if its mean is at least as probable there."""
+
+
+class FingerprintTest(ShiftTest):
+    """Compares the mean fingerprint of a batch with that of an environment, whichever way it differs."""
+
+    needs_networks = False
+
+    def __init__(self, image_shape: tuple[int, int, int], smallest_effect: float = 0.0) -> None:
+        self.fingerprint = Fingerprint(*image_shape)
+        self.smallest_effect = smallest_effect
+        self.references: dict[int, Reference] = {}
+        self._last: tuple[Images, Float[Tensor, "B D"]] | None = None
+
+    def features(self, images: Images) -> Float[Tensor, "B D"]:
+        """The fingerprint of each image; of the last batch it is known."""
+        if self._last is None or self._last[0] is not images:
+            self._last = images, self.fingerprint.to(images.device)(images).cpu()
+        return self._last[1]
+
+    def distance(self, index: int, images: Images) -> Distance | None:
+        """How far the mean of a batch is from an environment; None if nothing is known of it."""
+        reference = self.references.get(index)
+        if reference is None or not reference.forms:
+            return None
+        return reference.distance(self.features(images).mean(0), len(images))
+
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+        """The mean fingerprint is further away than batches of the environment are."""
+        found = self.distance(record.index, batch.images)
+        if found is None:
+            return FITS
+        reason = (
+            f"fingerprint {found.effect:.2g} standard deviations from environment {record.index} "
+            f"(p = {found.p_value:.1g})"
+        )
+        return Evidence(1.0 if found.effect < self.smallest_effect else found.p_value, reason, found.effect)
+
+    def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
+        """Add a batch to the reference of its environment."""
+        if record.index not in self.references:
+            newest = self.references[max(self.references)] if self.references else None
+            self.references[record.index] = Reference(self.fingerprint.smallest_std.cpu(), like=newest)
+        self.references[record.index].update(self.features(batch.images))
+        self._last = None
+
+    def arrived(self, record: EnvironmentRecord) -> int | None:
+        """The settled environment whose reference the moving one has reached."""
+        moving = self.references.get(record.index)
+        if moving is None or moving.settled or moving.age < 2 * FOLLOW or moving.age % FOLLOW:
+            return None
+        for index, other in self.references.items():
+            if other.settled and other.distance(moving.mean, round(moving.images)).p_value > ARRIVED:
+                return index
+        return None
+
+    def log_likelihoods(self, images: Images, count: int) -> Float[Tensor, "B K"]:
+        """log p of each image in each of the first `count` environments, up to a common constant."""
+        return self._columns(images, count, Reference.log_likelihood, -torch.inf)
+
+    def image_p_values(self, images: Images, count: int) -> Float[Tensor, "B K"]:
+        """The probability of an image at least as strange, in each of the first `count` environments."""
+        return self._columns(images, count, Reference.image_p_values, 0.0)
+
+    def _columns(
+        self, images: Images, count: int, column: Callable[[Reference, Tensor], Tensor], missing: float
+    ) -> Float[Tensor, "B K"]:
+        features = self.features(images)
+        none = torch.full((len(images),), missing, dtype=torch.float64)
+        known = (self.references.get(s) for s in range(count))
+        return torch.stack([none if r is None or not r.forms else column(r, features) for r in known], 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The references, by environment."""
+        return {str(index): reference.state_dict() for index, reference in self.references.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`."""
+        floors = self.fingerprint.smallest_std.cpu()
+        self.references = {int(i): Reference.from_state_dict(floors, values) for i, values in state.items()}

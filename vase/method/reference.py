@@ -1,0 +1,298 @@
+"""What the features of an environment's images are like: their mean and covariance, and how batches scatter about them.
+
+A reference follows its environment until that has settled, and stays from then on: a world that creeps away from where
+it began is noticed, and one that is still on its way does not become a new environment at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vase.method.quadratic_form import Moments, moments_of_form
+
+FOLLOW = 8
+"""Batches over which the mean of an unsettled environment is averaged."""
+BLOCK = 32
+"""An environment has settled when the means of two successive blocks of so many batches agree."""
+AGREE = 0.01
+"""Blocks agree unless the probability of their difference is below this."""
+FORGET = 1 / 40
+"""Share of the covariance that an unsettled environment forgets with every batch."""
+SHRINKAGE = 0.05
+"""Smallest weight of the identity in the covariance that is inverted."""
+GROUP = 4
+"""Batches of a group: the scatter of their mean tells how far batches depend on each other."""
+PRIOR = 10.0
+"""Weight, in batches, of what is expected of the scatter before any is seen."""
+HORIZON = 1000.0
+"""Batches over which the scatter is averaged."""
+OUTLIER = 25.0
+"""Largest squared deviation that counts: five standard deviations."""
+RESOLUTION = 1e-3
+"""Variance, of features of variance 1, that is expected even where images never vary."""
+IMAGES = 4
+"""Images of a batch of which the scatter of single images is measured."""
+_IMAGE = "whitened image"
+_SCATTERS = ("whitened", "plain", "whitened group", "plain group", _IMAGE)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean feature of some batches."""
+
+    mean: Float[Tensor, "D"]
+    images: float
+    batches: int
+
+    @staticmethod
+    def none(d: int) -> Mean:
+        """Of no batch."""
+        return Mean(torch.zeros(d, dtype=torch.float64), 0.0, 0)
+
+    def __add__(self, other: Mean) -> Mean:
+        images = self.images + other.images
+        mean = self.mean + (other.mean - self.mean) * (other.images / images)
+        return Mean(mean, images, self.batches + other.batches)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far the mean of some images is from a reference."""
+
+    p_value: float
+    """The probability of a mean at least as far, if the images come from the environment."""
+    effect: float
+    """Mahalanobis distance of the two means, sampling noise subtracted: in standard deviations of single images."""
+    independent: float
+    """Effective number of independent images."""
+
+
+class Scatter:
+    """How a statistic of batches varies, compared with what theory expects of independent images."""
+
+    def __init__(self, prior: float = 1.0) -> None:
+        self.prior, self.count, self.total, self.spread = prior, 0.0, 0.0, 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How many times its expected mean the statistic has on average: frames that resemble each other raise it."""
+        return max(0.5, (PRIOR * self.prior + self.total) / (PRIOR + self.count))
+
+    @property
+    def excess(self) -> float:
+        """How many times its expected variance the statistic has; not below 1."""
+        return max(1.0, (PRIOR + self.spread) / (PRIOR + self.count))
+
+    def add(self, value: float, expected: Moments) -> None:
+        """Count one value; the oldest are slowly forgotten."""
+        keep = 1 - 1 / HORIZON
+        ratio = value / expected.mean
+        deviation = (ratio / self.ratio - 1) ** 2 / (expected.variance / expected.mean**2)
+        self.count, self.total = keep * self.count + 1, keep * self.total + ratio
+        self.spread = keep * self.spread + min(deviation, OUTLIER)
+
+    def state_dict(self) -> dict[str, float]:
+        """Prior, count and sums."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_state_dict(cls, state: Mapping[str, float]) -> Scatter:
+        """Continue from a `state_dict()`."""
+        self = cls()
+        vars(self).update(state)
+        return self
+
+
+class Form:
+    """A quadratic form of standardised differences of means, with its distribution if nothing has changed."""
+
+    def __init__(self, matrix: Float[Tensor, "D D"] | None, correlation: Float[Tensor, "D D"]) -> None:
+        self.matrix = matrix
+        noise = RESOLUTION * torch.eye(len(correlation), dtype=correlation.dtype)  # images that never vary
+        self.expected = moments_of_form(correlation + noise if matrix is None else matrix @ (correlation + noise))
+
+    def __call__(self, v: Float[Tensor, "*B D"]) -> Float[Tensor, "*B"]:
+        """vᵀPv of each row."""
+        return (v.square() if self.matrix is None else (v @ self.matrix) * v).sum(-1)
+
+
+class Reference:
+    """Mean and covariance of the features in one environment, and the scatter of its batches about them.
+
+    Two forms of the difference d between the mean of a batch and that of the environment are tested: dᵀΣ⁻¹d, to which
+    every direction counts alike (Hotelling's T²), and |d|² of the standardised features, which sees small changes along
+    the directions in which images vary most.
+    """
+
+    def __init__(self, smallest_std: Float[Tensor, "D"], like: Reference | None = None) -> None:
+        """`like`: the reference of another environment of the same stream, whose scatter is a first guess."""
+        d = len(smallest_std)
+        self.smallest_std = smallest_std.double()
+        self.mean = torch.zeros(d, dtype=torch.float64)
+        self.images = 0.0
+        """Images that the mean is worth."""
+        self.products = torch.zeros(d, d, dtype=torch.float64)
+        self.products_of = 0.0
+        """Images that the sum of products is worth."""
+        self.covariance = torch.zeros(d, d)
+        """As of the last time that the forms were made."""
+        self.age = 0
+        """Batches."""
+        self.batch_size = 1.0
+        self.settled = False
+        self.means = {name: Mean.none(d) for name in ("block", "last block", "group", "before group")}
+        self.scatter: dict[str, Scatter] = {
+            name: Scatter(1.0 if like is None or name == _IMAGE else like.scatter[name].ratio) for name in _SCATTERS
+        }
+        self.pending: dict[str, list[float]] = {name: [] for name in _SCATTERS}
+        """Statistics of the batches of an unfinished block."""
+        self.forms: dict[str, Form] = {}
+        self._std, self._log_volume, self._prepared_images = self.smallest_std, 0.0, 0.0
+
+    def update(self, features: Float[Tensor, "B D"]) -> None:
+        """Take note of a batch that belongs to the environment."""
+        features = features.double()
+        batch = Mean(features.mean(0), float(len(features)), 1)
+        self.batch_size = batch.images
+        if self.forms:
+            self._observe(batch, features)
+        if not self.settled:
+            self._follow(batch)
+        if self.age < 4 * BLOCK or self.age % 4 == 0:
+            deviation = features - self.mean
+            self.products = self.products + deviation.T @ deviation
+            self.products_of += batch.images
+        self.age += 1
+        self._count(batch)
+        if self.age % max(1, min(64, self.age // 4)) == 0:
+            self.covariance = (self.products / self.products_of).float()
+            self._prepared_images = self.age * batch.images
+            self._prepare()
+
+    def distance(self, mean: Float[Tensor, "D"], images: int) -> Distance:
+        """How far the mean feature of some images is from the environment's."""
+        v, h = (mean.double() - self.mean) / self._std, 1 / (1 / images + 1 / self.images)
+        several = " group" if images >= 2 * self.batch_size else ""
+        fewer = max(0.0, 1 / images - 1 / self.batch_size) * (self.scatter[_IMAGE].excess - 1)
+        values = {name: float(form(v)) for name, form in self.forms.items()}
+        p_value = min(
+            form.expected.scaled(self.scatter[name + several].ratio, self.scatter[name + several].excess + fewer).tail(
+                h * values[name]
+            )
+            for name, form in self.forms.items()
+        )
+        ratio = self.scatter["whitened" + several].ratio
+        surplus = values["whitened"] - ratio * self.forms["whitened"].expected.mean / h
+        return Distance(min(1.0, 2 * p_value), max(0.0, surplus) ** 0.5, images / max(1.0, ratio))
+
+    def log_likelihood(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "B"]:
+        """log N(features) of single images, up to a constant; tempered where they scatter more than normal ones."""
+        values = self.forms["whitened"]((features.double() - self.mean) / self._std)
+        return -0.5 * (values + self._log_volume) / self.scatter[_IMAGE].excess ** 0.5
+
+    def image_p_values(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "B"]:
+        """The probability of an image at least as strange, for each of some."""
+        form, scatter = self.forms["whitened"], self.scatter[_IMAGE]
+        values = form((features.double() - self.mean) / self._std)
+        return form.expected.scaled(scatter.ratio, scatter.excess).tails(values)
+
+    def _observe(self, batch: Mean, features: Float[Tensor, "B D"]) -> None:
+        """Compare a batch, before it is part of the reference, with what is expected of it."""
+        now = Mean(self.mean, self.images, self.age)
+        pairs = [("", batch, now)]
+        if not self.means["group"].batches:
+            self.means["before group"] = now
+        group = self.means["group"] + batch
+        if group.batches == GROUP:
+            pairs.append((" group", group, self.means["before group"]))
+            group = Mean.none(len(self.mean))
+        self.means["group"] = group
+        for suffix, mean, past in pairs:
+            v, h = (mean.mean - past.mean) / self._std, 1 / (1 / mean.images + 1 / past.images)
+            for name, form in self.forms.items():
+                self.pending[name + suffix].append(h * float(form(v)))
+        if self.age % 4 == 0:
+            single = self.forms["whitened"]((features[:IMAGES] - self.mean) / self._std)
+            self.pending[_IMAGE] += single.tolist()
+        if not self.settled:
+            self._commit()
+
+    def _commit(self) -> None:
+        """Count the statistics that were observed."""
+        for name, values in self.pending.items():
+            for value in values:
+                self.scatter[name].add(value, self.forms[name.split()[0]].expected)
+        self.pending = {name: [] for name in _SCATTERS}
+
+    def _follow(self, batch: Mean) -> None:
+        """Move the mean of an unsettled environment with it."""
+        self.mean = self.mean + (batch.mean - self.mean) / min(self.age + 1, FOLLOW)
+        self.images = min(self.images + batch.images, (2 * FOLLOW - 1) * batch.images)
+        self.products, self.products_of = (1 - FORGET) * self.products, (1 - FORGET) * self.products_of
+
+    def _count(self, batch: Mean) -> None:
+        """Compare blocks of batches: once two agree, the reference stays, and takes in only blocks like it."""
+        block = self.means["block"] + batch
+        if block.batches == BLOCK:
+            past = Mean(self.mean, self.images, self.age) if self.settled else self.means["last block"]
+            if past.batches and self._agree(past, block):
+                both = past + block
+                self.mean, self.images, self.settled = both.mean, both.images, True
+                self._commit()
+            self.pending = {name: [] for name in _SCATTERS}
+            self.means["last block"], block = block, Mean.none(len(self.mean))
+        self.means["block"] = block
+
+    def _agree(self, a: Mean, b: Mean) -> bool:
+        form = self.forms["whitened"]
+        moved = float(form((a.mean - b.mean) / self._std)) / (1 / a.images + 1 / b.images)
+        scatter = self.scatter["whitened group"]
+        return form.expected.scaled(scatter.ratio, scatter.excess).tail(moved) >= AGREE
+
+    def _prepare(self) -> None:
+        """The forms and their distributions, from the covariance."""
+        covariance = self.covariance.double()
+        self._std = (covariance.diagonal() + self.smallest_std.square()).sqrt()
+        correlation = covariance / self._std / self._std[:, None]
+        d = len(correlation)
+        shrinkage = min(0.5, max(SHRINKAGE, d / (2 * self._prepared_images)))
+        shrunk = (1 - shrinkage) * correlation + shrinkage * torch.eye(d, dtype=torch.float64)
+        factor = torch.linalg.cholesky(shrunk)
+        self._log_volume = 2 * float(factor.diagonal().log().sum() + self._std.log().sum())
+        self.forms = {
+            "whitened": Form(torch.cholesky_inverse(factor), correlation),
+            "plain": Form(None, correlation),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that an exact continuation needs."""
+        names = ("images", "products_of", "age", "batch_size", "settled")
+        return {
+            **{name: getattr(self, name) for name in (*names, "mean", "products", "covariance")},
+            "prepared_images": self._prepared_images,
+            "means": {name: vars(mean) for name, mean in self.means.items()},
+            "scatter": {name: scatter.state_dict() for name, scatter in self.scatter.items()},
+            "pending": self.pending,
+        }
+
+    @classmethod
+    def from_state_dict(cls, smallest_std: Float[Tensor, "D"], state: Mapping[str, Any]) -> Reference:
+        """Continue from a `state_dict()`."""
+        self = cls(smallest_std)
+        for name in ("images", "products_of", "age", "batch_size", "settled"):
+            setattr(self, name, state[name])
+        for name in ("mean", "products", "covariance"):
+            setattr(self, name, state[name].clone())
+        self.means = {name: Mean(**values) for name, values in state["means"].items()}
+        self.scatter = {name: Scatter.from_state_dict(values) for name, values in state["scatter"].items()}
+        self.pending = {name: list(values) for name, values in state["pending"].items()}
+        self._prepared_images = state["prepared_images"]
+        if self._prepared_images:
+            self._prepare()
+        return self
