@@ -18,7 +18,7 @@ from vase.training.settings import RunSettings
 COMMANDS = {
     "": ("demo", "data", "train", "sweep", "figures", "summary", "config", "bench", "experiment", "completion"),
     "data": ("list", "fetch"),
-    "experiment": ("list", "run", "check", "table", "figure"),
+    "experiment": ("list", "run", "check", "table", "figure", "shifts"),
 }
 HELPS = ["", *(f"{command} {action}".strip() for command, actions in COMMANDS.items() for action in actions)]
 HEAVY = ("torch", "numpy", "sklearn", "matplotlib", "rich", "scipy", "PIL", "joblib", "pandas", "ray", "dask")

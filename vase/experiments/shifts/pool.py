@@ -32,8 +32,7 @@ class PoolWorld:
 
 
 # Alternating in alphabetical order within a kind; a dataset is in one half only, still and moving. Of grey photographs
-# each half has two of its own classes. Dogs and trucks are left out: on 256 images no test tells them from cats and
-# automobiles.
+# each half has two of its own classes. Dogs and trucks are left out, which look much like cats and automobiles.
 WORLDS: tuple[PoolWorld, ...] = (
     PoolWorld("digits", "still", "tuning"),
     PoolWorld("fashion", "still", "tuning"),

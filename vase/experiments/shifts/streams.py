@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,6 +109,11 @@ class ShiftStream:
         ramps = [{"ramp": segment.ramp} if segment.ramp else {} for segment in self.segments]
         parts = zip(self.segments, ramps, strict=True)
         return {"name": self.name, "segments": [{"source": s.source.name, "batches": s.batches, **r} for s, r in parts]}
+
+    @property
+    def digest(self) -> str:
+        """Eight characters that tell streams apart whatever their names are."""
+        return hashlib.sha256(json.dumps(self.describe()).encode()).hexdigest()[:8]
 
 
 def draw_streams(

@@ -1,0 +1,166 @@
+"""Drift detectors on the evidence of a frozen VAE, each with one threshold: more evidence than that is a drift.
+
+None of them recognises a world that returns: its environment is the number of alarms so far. A frozen reference is an
+exception: as long as a batch fits it, the environment is the first one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+from vase.experiments.experiment import resolve
+from vase.experiments.shifts.evidence import Evidence
+from vase.experiments.shifts.two_samples import TwoSampleTest, ks_bonferroni, mmd
+
+WINDOW = 10
+"""Batches of a reference."""
+RENEWAL = 500
+"""Batches after which a stationary control takes a new reference, so that thresholds do not depend on one."""
+_CHUNK = 50
+_KSWIN_WINDOW = 40
+
+Environments = Int64[np.ndarray, " T"]
+
+
+class Baseline(ABC):
+    """A detector that follows a stream from its evidence."""
+
+    name: str
+
+    @abstractmethod
+    def follow(self, evidence: Evidence, threshold: float) -> Environments:
+        """The environment after every batch."""
+
+    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"] | None:
+        """Of every batch of a stationary stream, if it does not depend on the threshold."""
+        return None
+
+    def false_alarms(self, evidence: Evidence, threshold: float) -> int:
+        """Alarms on a stationary stream."""
+        return int((np.diff(self.follow(evidence, threshold)) != 0).sum())
+
+
+@dataclass(frozen=True)
+class Dummy(Baseline):
+    """An alarm every N batches; the threshold is N."""
+
+    name: str = "dummy"
+
+    def follow(self, evidence: Evidence, threshold: float) -> Environments:
+        """Count the batches."""
+        return np.arange(len(evidence.loss)) // max(1, round(threshold))
+
+
+@dataclass(frozen=True)
+class TwoSample(Baseline):
+    """A two-sample test of each batch against a reference window.
+
+    A frozen reference is the beginning of the stream, for ever. A learning one starts anew with the batch that raised
+    an alarm.
+    """
+
+    name: str
+    features: Literal["latents", "untrained"]
+    test: TwoSampleTest
+    frozen: bool = False
+
+    def follow(self, evidence: Evidence, threshold: float) -> Environments:
+        """Test every batch once the reference is complete."""
+        features: np.ndarray = getattr(evidence, self.features)
+        if self.frozen:
+            outside = np.concatenate([np.zeros(WINDOW, bool), self._from(features, 0) > threshold])
+            starts = np.concatenate([[False], outside[1:] & ~outside[:-1]])
+            return np.where(outside, np.cumsum(starts), 0)
+        found, start = np.zeros(len(features), np.int64), 0
+        for number in count(1):
+            alarm = self._first_alarm(features, start, threshold)
+            if alarm is None:
+                return found
+            found[alarm:], start = number, alarm
+        raise AssertionError("count never ends")
+
+    def _first_alarm(self, features: np.ndarray, start: int, threshold: float) -> int | None:
+        """The first batch after a reference that begins at `start` whose statistic is too large."""
+        reference = _images(features[start : start + WINDOW])
+        for begin in range(start + WINDOW, len(features), _CHUNK):
+            above = np.flatnonzero(self.test(reference, features[begin : begin + _CHUNK]) > threshold)
+            if len(above):
+                return begin + int(above[0])
+        return None
+
+    def _from(self, features: np.ndarray, start: int, end: int | None = None) -> Float[np.ndarray, " T"]:
+        """The statistic of all batches after a reference that begins at `start`, up to `end`."""
+        rest = features[start + WINDOW : end]
+        parts = [rest[i : i + _CHUNK] for i in range(0, len(rest), _CHUNK)]
+        reference = _images(features[start : start + WINDOW])
+        return np.concatenate([np.zeros(0), *(self.test(reference, part) for part in parts)])
+
+    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"]:
+        """With one reference, or a new one every RENEWAL batches if it learns."""
+        features: np.ndarray = getattr(evidence, self.features)
+        starts = [0] if self.frozen else range(0, len(features), RENEWAL)
+        return np.concatenate([self._from(features, s, None if self.frozen else s + RENEWAL) for s in starts])
+
+
+def _images(batches: np.ndarray) -> np.ndarray:
+    return batches.reshape(-1, batches.shape[-1])
+
+
+@dataclass(frozen=True)
+class River(Baseline):
+    """A detector of the package river on the loss."""
+
+    name: str
+    detector: str
+
+    def make(self, threshold: float) -> Any:
+        """The detector; a larger threshold asks for more evidence."""
+        detector = resolve(f"river.drift:{self.detector}")
+        p = 10.0**-threshold
+        if self.detector == "ADWIN":
+            return detector(delta=p, clock=1, grace_period=5, min_window_length=5)
+        if self.detector == "PageHinkley":
+            return detector(min_instances=10, delta=0.5, threshold=threshold, mode="both")
+        return detector(alpha=p, window_size=_KSWIN_WINDOW, stat_size=10, seed=0)
+
+    def follow(self, evidence: Evidence, threshold: float) -> Environments:
+        """Count its alarms; it starts anew by itself."""
+        return np.cumsum(list(self._alarms(self.make(threshold), evidence)))
+
+    def _alarms(self, detector: Any, evidence: Evidence) -> Iterator[bool]:
+        for value in evidence.loss.tolist():
+            detector.update(value)
+            yield bool(detector.drift_detected)
+
+    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"] | None:
+        """−log10 p of KSWIN, which does not start anew below its threshold; the others have no such number."""
+        if self.detector != "KSWIN":
+            return None
+        detector = self.make(300)
+        found = [-np.log10(max(detector.p_value, 1e-300)) for _ in self._alarms(detector, evidence)]
+        return np.array(found[_KSWIN_WINDOW:])  # before, there is no test
+
+
+BASELINES: dict[str, Baseline] = {
+    baseline.name: baseline
+    for baseline in (
+        Dummy(),
+        River("adwin-loss", "ADWIN"),
+        River("page-hinkley-loss", "PageHinkley"),
+        River("kswin-loss", "KSWIN"),
+        *(
+            TwoSample(f"{name}-{features}{'-frozen' if frozen else ''}", features, test, frozen)
+            for name, test in (("ks", ks_bonferroni), ("mmd", mmd))
+            for features in ("latents", "untrained")
+            for frozen in (False, True)
+        ),
+    )
+}
+"""Every baseline by its name."""
