@@ -48,7 +48,10 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("data list", ["example: vase data list"]),
         (
             "data fetch",
-            ["of mnist, fashion, faces, digits, glyphs, outdoors, indoors (default: mnist", "example: vase data fetch"],
+            [
+                "of mnist, fashion, faces, cifar10, emoji-google, emoji-twitter, digits, glyphs, outdoors, indoors (",
+                "example: vase data fetch",
+            ],
         ),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import vase
 from vase.worlds import make_world
 from vase.worlds.spec import (
+    COLOUR,
     NAMES,
     SPRITES,
     StreamSpec,
@@ -25,10 +26,12 @@ from vase.worlds.timeline import Timeline
 
 flags, sizes = st.booleans(), st.none() | st.integers(1, 999)
 paths = st.text(min_size=1).filter(lambda path: path == path.strip() and not set(path) & set(",*"))
+classes = st.none() | st.sets(st.integers(0, 9), min_size=1).map(tuple)
 worlds = st.one_of(
     st.builds(WorldSpec, st.sampled_from(SPRITES), flags, flags, flags, sizes),
     st.builds(WorldSpec, st.just("faces"), st.just(False), flags, flags),
     st.builds(WorldSpec, st.sampled_from(("outdoors", "indoors"))),
+    st.builds(WorldSpec, st.sampled_from(tuple(COLOUR)), st.just(False), flags, flags, classes=classes),
     st.builds(WorldSpec, st.just("folder"), folder=paths),
 )
 streams = st.builds(
@@ -56,6 +59,7 @@ class TestRoundTrip:
             "soft-inverse-faces",
             "outdoors*500",
             "folder:/a b/c-d:12>e",
+            "soft-inverse-cifar10:classes=0-1+4+7-9*500",
             "moving-fashion,mnist*500,moving-mnist",
             *world_names(),
         ],
@@ -73,9 +77,17 @@ class TestWorlds:
         assert WorldSpec.parse("inverse-faces") == WorldSpec("faces", inverse=True)
         assert WorldSpec.parse("indoors") == WorldSpec("indoors")
         assert WorldSpec.parse("folder:~/cats") == WorldSpec("folder", folder="~/cats")
+        assert WorldSpec.parse("soft-emoji-google") == WorldSpec("emoji-google", soft=True)
+
+    def test_classes_by_hand(self):
+        world = WorldSpec.parse("cifar10:classes=8+0-2+1+9")
+        assert world.classes == (0, 1, 2, 8, 9)
+        assert str(world) == "cifar10:classes=0-2+8-9"
+        assert world == WorldSpec("cifar10", classes=(9, 8, 2, 1, 0, 0))
+        assert StreamSpec.parse("cifar10:classes=0-4,mnist").slug == "cifar10_classes_0-4+mnist"
 
     def test_names(self):
-        assert len(world_names()) == len(set(world_names())) == 4 * 8 + 4 + 2
+        assert len(world_names()) == len(set(world_names())) == 4 * 8 + 4 + 4 * 3 + 2
         assert set(NAMES) <= set(world_names())
 
     @pytest.mark.parametrize(
@@ -84,6 +96,8 @@ class TestWorlds:
             ("moving-inverse-fashion:12", "moving inverse Fashion 12 px"),
             ("soft-mnist", "soft MNIST"),
             ("faces", "faces"),
+            ("inverse-cifar10:classes=0+1", "inverse CIFAR-10 classes 0-1"),
+            ("emoji-twitter", "Twitter emoji"),
             ("folder:pictures/my-cats", "my-cats"),
             ("folder:/", "folder:/"),
             ("red-squares", "red-squares"),  # a world of the user's, outside the grammar
@@ -122,6 +136,16 @@ class TestWorlds:
             ("moving-faces", "'moving-faces': a face fills the canvas and stands still; write .soft-..inverse-.faces"),
             ("faces:20", "'faces:20': a face fills the canvas"),
             ("soft-outdoors", "'soft-outdoors': a 3D world has no prefix and no size; write outdoors"),
+            (
+                "moving-cifar10",
+                "'moving-cifar10': an image in colour fills the canvas .* one of cifar10, emoji-google, ",
+            ),
+            ("cifar10:20", r"'cifar10:20': an image .*; write \[soft-\]\[inverse-\]DATASET\[:classes=0-4\+7\] with"),
+            ("cifar10:classes=9-10", r"classes = \(9, 10\): cifar10 has classes 0 to 9; name at least one of them"),
+            ("cifar10:classes=5-4", r"classes = \(\): cifar10 has classes 0 to 9"),
+            ("cifar10:classes=", r"'cifar10:classes=' is unknown; did you mean 'cifar10'\?"),
+            ("cifar10:classes=1++2", "is unknown"),
+            ("mnist:classes=1", r"'mnist:classes=1': write \[moving-\]"),
             ("folder:", "'folder:': write folder:PATH, e.g. folder:pictures/cats"),
             ("mnist:0", "sprite = 0: must be a whole number of at least 1"),
         ],
@@ -137,6 +161,8 @@ class TestWorlds:
             ({"dataset": "folder", "folder": "a", "inverse": True}, "write folder:PATH"),
             ({"dataset": "folder", "folder": " a"}, "write folder:PATH"),
             ({"dataset": "mnist", "folder": "a"}, r"write \[moving-\]"),
+            ({"dataset": "cifar10", "classes": (-1,)}, "class = -1: must be a whole number of at least 0"),
+            ({"dataset": "faces", "classes": (1,)}, "'faces:classes=1': a face fills the canvas"),
         ],
     )
     def test_what_cannot_be_written_cannot_be_made(self, fields, words):

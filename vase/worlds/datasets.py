@@ -1,4 +1,4 @@
-"""The idx files of MNIST, Fashion-MNIST and the ORL faces: their names, what they must contain, how they are read."""
+"""The idx files of the datasets: their names, what they must contain, how they are read and written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Grey images (28×28, faces 112×92) with class labels, both read-only, and a line about where they came from."""
+    """Images with class labels, both read-only, and a line about where they came from.
 
-    images: UInt8[np.ndarray, "N H W"]
+    Grey images are (N, H, W): 28×28, faces 112×92. Colour images are (N, H, W, 3): 32×32, emoji 64×64.
+    """
+
+    images: UInt8[np.ndarray, "N H W *rgb"]
     labels: Int64[np.ndarray, " N"]
     source: str
 
@@ -40,7 +43,8 @@ class Labelled:
 class Dataset:
     """One published dataset: the sha256 of each decompressed idx file, and the names other people give its folder.
 
-    ``files`` says which files a split is read from, ``sizes`` how many bytes each has when decompressed.
+    ``files`` says which files a split is read from, ``sizes`` how many bytes each has when decompressed, ``licence``
+    what its authors ask of those who use it.
     """
 
     name: str
@@ -49,11 +53,17 @@ class Dataset:
     folders: tuple[str, ...]
     files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FILES)
     sizes: Mapping[str, int] = field(default_factory=lambda: BYTES)
+    licence: str = ""
 
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
 ORL_FACES = "orl-faces-idx3-ubyte"
+TRAIN_COLOUR, TEST_COLOUR, TEST_COLOUR_LABELS = (
+    "train-images-idx4-ubyte",
+    "test-images-idx4-ubyte",
+    "test-labels-idx1-ubyte",
+)
 
 FILES: dict[str, tuple[str, ...]] = {"train": (TRAIN_IMAGES, TRAIN_LABELS), "test": (TEST_IMAGES, TEST_LABELS)}
 BYTES: dict[str, int] = {
@@ -62,6 +72,14 @@ BYTES: dict[str, int] = {
     TEST_IMAGES: 16 + 10_000 * 784,
     TEST_LABELS: 8 + 10_000,
 }
+COLOUR_FILES = {"train": (TRAIN_COLOUR, TRAIN_LABELS), "test": (TEST_COLOUR, TEST_COLOUR_LABELS)}
+
+
+def _colour_bytes(train: int, test: int, side: int) -> dict[str, int]:
+    """Sizes of the files of a dataset in colour, from the number of its images and their side."""
+    images = {TRAIN_COLOUR: 20 + train * side * side * 3, TEST_COLOUR: 20 + test * side * side * 3}
+    return images | {TRAIN_LABELS: 8 + train, TEST_COLOUR_LABELS: 8 + test}
+
 
 DATASETS: dict[str, Dataset] = {
     "mnist": Dataset(
@@ -93,6 +111,48 @@ DATASETS: dict[str, Dataset] = {
         folders=("faces",),
         files={"train": (ORL_FACES,), "test": (ORL_FACES,)},
         sizes={ORL_FACES: 16 + 400 * 112 * 92},
+    ),
+    "cifar10": Dataset(
+        name="cifar10",
+        title="CIFAR-10",
+        sha256={
+            TRAIN_COLOUR: "51c15db370c309e9aa60cf71f835f2ba0f430ea3653f7512d833c9a8e90e0d65",
+            TRAIN_LABELS: "1a4c5fb4e1cab2caa8eee134c093de84d620899e907756e71736fb7b0d4ab554",
+            TEST_COLOUR: "fc19aa23c64482c6def2138377986c67b6b3a50f8e8c4c6a759b296dc751fa64",
+            TEST_COLOUR_LABELS: "987e01129ceec0098f1e9d9404cff9fa82ad3d15383a61e8ec60ff20ffe6db40",
+        },
+        folders=("cifar10",),
+        files=COLOUR_FILES,
+        sizes=_colour_bytes(50_000, 10_000, 32),
+        licence="no licence stated; cite A. Krizhevsky, Learning multiple layers of features from tiny images, 2009",
+    ),
+    "emoji-google": Dataset(
+        name="emoji-google",
+        title="Google's emoji",
+        sha256={
+            TRAIN_COLOUR: "2ac7b55c6678b49e5fea8d2f8163efa897fca5234f65ebc9fbabbb4460fb7d70",
+            TRAIN_LABELS: "d4aed68a4cac0142b3c2eeb4fee99d06015e76fdbba28303da085d600d8eda2f",
+            TEST_COLOUR: "c229799089f18c9000873be58cec5a8828fb95e23fcb5297a09843c07f48b454",
+            TEST_COLOUR_LABELS: "f4f528529099c7877736012309b8797702b40ba19171249fdb1b374038e1ee13",
+        },
+        folders=("emoji-google",),
+        files=COLOUR_FILES,
+        sizes=_colour_bytes(3_042, 744, 64),
+        licence="Noto Emoji by Google, Apache-2.0",
+    ),
+    "emoji-twitter": Dataset(
+        name="emoji-twitter",
+        title="Twitter's emoji",
+        sha256={
+            TRAIN_COLOUR: "38a0ad5a1bc2da0a151f81a871fec81bc5527a2210a40848be20f3b72cd84c34",
+            TRAIN_LABELS: "d4aed68a4cac0142b3c2eeb4fee99d06015e76fdbba28303da085d600d8eda2f",
+            TEST_COLOUR: "faf125c4ce06654d71444cf4d9b59450524fa459e5654d8df81d9b4500e57a45",
+            TEST_COLOUR_LABELS: "f4f528529099c7877736012309b8797702b40ba19171249fdb1b374038e1ee13",
+        },
+        folders=("emoji-twitter",),
+        files=COLOUR_FILES,
+        sizes=_colour_bytes(3_042, 744, 64),
+        licence="Twemoji by Twitter, Inc. and contributors, CC-BY 4.0",
     ),
 }
 
@@ -139,3 +199,9 @@ def parse_idx(data: bytes, where: str) -> UInt8[np.ndarray, "*shape"]:
     if len(data) - start != size:
         raise Rejected(f"{where} is truncated or altered: header says {size} values, file has {len(data) - start}")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+
+
+def to_idx(values: UInt8[np.ndarray, "*shape"]) -> bytes:
+    """Write unsigned bytes as an idx file; the inverse of ``parse_idx``."""
+    sizes = b"".join(size.to_bytes(4, "big") for size in values.shape)
+    return b"\x00\x00\x08" + bytes([values.ndim]) + sizes + values.tobytes()

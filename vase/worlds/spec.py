@@ -1,8 +1,9 @@
 """The grammar of worlds and streams: its only parser and printer. Imports nothing heavy.
 
-A world is ``[moving-][soft-][inverse-]DATASET[:SPRITE]``, ``[soft-][inverse-]faces``, ``outdoors``, ``indoors`` or
-``folder:PATH``; the prefixes come in this order. A stream is a list of worlds separated by commas, in which ``*N`` sets
-the length of one stage in steps: ``moving-fashion,mnist*500,moving-mnist``.
+A world is ``[moving-][soft-][inverse-]DATASET[:SPRITE]``, ``[soft-][inverse-]faces``, ``outdoors``, ``indoors``,
+``folder:PATH``, or in colour ``[soft-][inverse-]DATASET[:classes=LIST]`` with a list such as ``0-4+7``; the prefixes
+come in this order. A stream is a list of worlds separated by commas, in which ``*N`` sets the length of one stage in
+steps: ``moving-fashion,mnist*500,moving-mnist``.
 """
 
 from __future__ import annotations
@@ -21,22 +22,45 @@ from vase.worlds.rooms import WORLDS
 from vase.worlds.timeline import Timeline
 
 SPRITES = ("mnist", "fashion", "digits", "glyphs")  # the datasets that are shown as sprites on a canvas
-NAMES = ("mnist", "fashion", "faces", "digits", "glyphs")  # all datasets
+_EMOJI = (
+    *("Activities", "Animals & Nature", "Component", "Flags", "Food & Drink", "Objects", "People & Body"),
+    *("Smileys & Emotion", "Symbols", "Travel & Places"),
+)
+COLOUR: dict[str, tuple[str, ...]] = {
+    "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+    "emoji-google": _EMOJI,
+    "emoji-twitter": _EMOJI,
+}
+"""Datasets in colour, whose images fill the canvas -> the names of their classes."""
+NAMES = ("mnist", "fashion", "faces", *COLOUR, "digits", "glyphs")  # all datasets
 FACES_VARIABLE = "VASE_FACES"  # environment variable with a folder of face pictures; without it, the ORL faces
 # The contrast about mid-grey that ``soft-`` keeps: black becomes 26, white 230. The paper's appendix: "slightly
 # reducing the contrast" of inverse Fashion, "in order to make the two datasets more similar".
 CONTRAST = 0.8
 STEPS = 3_000  # steps of a stage whose length is not given
+_COLOUR_FORM = f"[soft-][inverse-]DATASET[:classes=0-4+7] with DATASET one of {', '.join(COLOUR)}"
 _SPRITE_FORM = f"[moving-][soft-][inverse-]DATASET[:SPRITE] with DATASET one of {', '.join(SPRITES)}"
 _FORMS: dict[str, tuple[tuple[str, ...], str]] = {
     **dict.fromkeys(SPRITES, (("moving", "soft", "inverse", "sprite"), f"write {_SPRITE_FORM}")),
     "faces": (("soft", "inverse"), "a face fills the canvas and stands still; write [soft-][inverse-]faces"),
+    **dict.fromkeys(
+        COLOUR,
+        (("soft", "inverse", "classes"), f"an image in colour fills the canvas and stands still; write {_COLOUR_FORM}"),
+    ),
     **{world: ((), f"a 3D world has no prefix and no size; write {world}") for world in WORLDS},
     "folder": (("folder",), "write folder:PATH, e.g. folder:pictures/cats"),
 }
 """Dataset -> the fields that its worlds can have, and the rule to name in an error."""
-GRAMMAR = f"A world is {_SPRITE_FORM}; [soft-][inverse-]faces; {'; '.join(WORLDS)}; or folder:PATH"
-_PROPER_NAMES = {"mnist": "MNIST", "fashion": "Fashion"}
+GRAMMAR = f"A world is {_SPRITE_FORM}; [soft-][inverse-]faces; {_COLOUR_FORM}; {'; '.join(WORLDS)}; or folder:PATH"
+_CLASSES = r"\d{1,3}(?:-\d{1,3})?(?:\+\d{1,3}(?:-\d{1,3})?)*"
+_WORLD = re.compile(rf"(moving-)?(soft-)?(inverse-)?([^:]*)(?::(?:(\d+)|classes=({_CLASSES})))?")
+_PROPER_NAMES = {
+    "mnist": "MNIST",
+    "fashion": "Fashion",
+    "cifar10": "CIFAR-10",
+    "emoji-google": "Google emoji",
+    "emoji-twitter": "Twitter emoji",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +68,8 @@ class WorldSpec:
     """A world as its name describes it: moving sprites or still ones, reduced contrast (soft), negatives (inverse).
 
     ``dataset`` is one of ``NAMES`` or of the rendered ``WORLDS``, or "folder" with the path in ``folder``. ``sprite``
-    is the side of a sprite in pixels; None leaves it to ``WorldOptions``.
+    is the side of a sprite in pixels; None leaves it to ``WorldOptions``. ``classes`` are those that a world in colour
+    shows, None for all; they keep their numbers.
 
     >>> world = WorldSpec.parse("moving-inverse-fashion:12")
     >>> world.dataset, world.moving, world.soft, world.inverse, world.sprite, world.title
@@ -57,6 +82,7 @@ class WorldSpec:
     inverse: bool = False
     sprite: int | None = None
     folder: str | None = None
+    classes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.dataset not in _FORMS:
@@ -68,6 +94,12 @@ class WorldSpec:
             raise ValueError(f"world {str(self)!r}: {rule}")
         if self.sprite is not None:
             require_int("sprite", self.sprite, 1)
+        if self.classes is not None:
+            chosen = tuple(sorted({require_int("class", value, 0) for value in self.classes}))
+            if not chosen or chosen[-1] >= len(COLOUR[self.dataset]):
+                rule = f"{self.dataset} has classes 0 to {len(COLOUR[self.dataset]) - 1}"
+                raise ValueError(f"classes = {self.classes!r}: {rule}; name at least one of them")
+            object.__setattr__(self, "classes", chosen)
 
     @classmethod
     def parse(cls, text: str) -> WorldSpec:
@@ -77,15 +109,17 @@ class WorldSpec:
         name = text.strip()
         if name.startswith("folder:"):
             return cls("folder", folder=name.removeprefix("folder:").strip())
-        match = re.fullmatch(r"(moving-)?(soft-)?(inverse-)?([^:]*)(?::(\d+))?", name)
+        match = _WORLD.fullmatch(name)
         if match is None or match[4] not in (*NAMES, *WORLDS):  # "folder" needs its colon
             raise ValueError(_unknown(name))
         moving, soft, inverse = (prefix is not None for prefix in match.group(1, 2, 3))
-        return cls(match[4], moving, soft, inverse, None if match[5] is None else int(match[5]))
+        sprite, classes = (None if match[5] is None else int(match[5])), _parse_classes(match[6])
+        return cls(match[4], moving, soft, inverse, sprite, classes=classes)
 
     def __str__(self) -> str:
-        size = f":{self.folder}" if self.folder is not None else "" if self.sprite is None else f":{self.sprite}"
-        return "-".join((*self._prefixes, self.dataset)) + size
+        chosen = None if self.classes is None else f"classes={_print_classes(self.classes)}"
+        ends = [f":{end}" for end in (self.folder, self.sprite, chosen) if end is not None]
+        return "-".join((*self._prefixes, self.dataset)) + "".join(ends)
 
     @property
     def _prefixes(self) -> list[str]:
@@ -97,6 +131,8 @@ class WorldSpec:
         if self.folder is not None:
             return Path(self.folder).name or str(self)
         words = (*self._prefixes, _PROPER_NAMES.get(self.dataset, self.dataset))
+        if self.classes is not None:
+            words = (*words, "classes", _print_classes(self.classes))
         return " ".join(words) + ("" if self.sprite is None else f" {self.sprite} px")
 
     @property
@@ -192,7 +228,7 @@ def world_names() -> tuple[str, ...]:
     """Every name without a size or a path."""
     tones = [f"{soft}{inverse}" for soft in ("", "soft-") for inverse in ("", "inverse-")]
     sprites = [f"{moving}{tone}{name}" for name in SPRITES for moving in ("", "moving-") for tone in tones]
-    return (*sprites, *(f"{tone}faces" for tone in tones), *WORLDS)
+    return (*sprites, *(f"{tone}{name}" for name in ("faces", *COLOUR) for tone in tones), *WORLDS)
 
 
 def canonical(name: str) -> str:
@@ -209,6 +245,25 @@ def title(name: str) -> str:
         return WorldSpec.parse(name).title
     except ValueError:
         return name
+
+
+def _parse_classes(text: str | None) -> tuple[int, ...] | None:
+    """Read a list of classes and ranges of them, e.g. ``0-4+7``."""
+    if text is None:
+        return None
+    ranges = [part.partition("-") for part in text.split("+")]
+    return tuple(n for first, _, last in ranges for n in range(int(first), int(last or first) + 1))
+
+
+def _print_classes(classes: Iterable[int]) -> str:
+    """The shortest list of classes and ranges of them, in ascending order."""
+    runs: list[list[int]] = []
+    for n in classes:
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return "+".join(f"{first}" if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _unknown(name: str) -> str:
