@@ -43,6 +43,7 @@ def cpu_name() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@functools.cache
 def commit() -> str | None:
     """The commit of the working copy that this package is imported from; "+" if files differ, None without git."""
     git = ["git", "-C", str(Path(__file__).parent)]

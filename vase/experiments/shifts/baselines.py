@@ -73,40 +73,49 @@ class TwoSample(Baseline):
 
     def follow(self, evidence: Evidence, threshold: float) -> Environments:
         """Test every batch once the reference is complete."""
-        features: np.ndarray = getattr(evidence, self.features)
+        total = len(evidence.loss)
         if self.frozen:
-            outside = np.concatenate([np.zeros(WINDOW, bool), self._from(features, 0) > threshold])
+            outside = np.concatenate([np.zeros(WINDOW, bool), self._against(evidence, 0, total) > threshold])[:total]
             starts = np.concatenate([[False], outside[1:] & ~outside[:-1]])
             return np.where(outside, np.cumsum(starts), 0)
-        found, start = np.zeros(len(features), np.int64), 0
+        found, start = np.zeros(total, np.int64), 0
         for number in count(1):
-            alarm = self._first_alarm(features, start, threshold)
+            alarm = self._first_alarm(evidence, start, threshold)
             if alarm is None:
-                return found
+                break
             found[alarm:], start = number, alarm
-        raise AssertionError("count never ends")
+        return found
 
-    def _first_alarm(self, features: np.ndarray, start: int, threshold: float) -> int | None:
+    def _first_alarm(self, evidence: Evidence, start: int, threshold: float) -> int | None:
         """The first batch after a reference that begins at `start` whose statistic is too large."""
-        reference = _images(features[start : start + WINDOW])
-        for begin in range(start + WINDOW, len(features), _CHUNK):
-            above = np.flatnonzero(self.test(reference, features[begin : begin + _CHUNK]) > threshold)
+        total, end = len(evidence.loss), start + WINDOW
+        while end < total:
+            end = min(end + _CHUNK, total)
+            above = np.flatnonzero(self._against(evidence, start, end) > threshold)
             if len(above):
-                return begin + int(above[0])
+                return start + WINDOW + int(above[0])
         return None
 
-    def _from(self, features: np.ndarray, start: int, end: int | None = None) -> Float[np.ndarray, " T"]:
-        """The statistic of all batches after a reference that begins at `start`, up to `end`."""
-        rest = features[start + WINDOW : end]
-        parts = [rest[i : i + _CHUNK] for i in range(0, len(rest), _CHUNK)]
-        reference = _images(features[start : start + WINDOW])
-        return np.concatenate([np.zeros(0), *(self.test(reference, part) for part in parts)])
+    def _against(self, evidence: Evidence, start: int, end: int) -> Float[np.ndarray, " T"]:
+        """The statistic of batches from behind a reference that begins at `start`, up to `end`; computed once."""
+        features: np.ndarray = getattr(evidence, self.features)
+        key = (self.name.removesuffix("-frozen"), start)
+        if key not in evidence.cache:
+            evidence.cache[key] = self.test(_images(features[start : start + WINDOW])), np.zeros(0)
+        statistic, known = evidence.cache[key]
+        while (done := start + WINDOW + len(known)) < end:
+            known = np.concatenate([known, statistic(features[done : min(done + _CHUNK, end)])])
+            evidence.cache[key] = statistic, known
+        found: Float[np.ndarray, " T"] = known[: max(0, end - start - WINDOW)]
+        return found
 
     def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"]:
         """With one reference, or a new one every RENEWAL batches if it learns."""
-        features: np.ndarray = getattr(evidence, self.features)
-        starts = [0] if self.frozen else range(0, len(features), RENEWAL)
-        return np.concatenate([self._from(features, s, None if self.frozen else s + RENEWAL) for s in starts])
+        total = len(evidence.loss)
+        if self.frozen:
+            return self._against(evidence, 0, total)
+        starts = range(0, total, RENEWAL)
+        return np.concatenate([self._against(evidence, start, min(start + RENEWAL, total)) for start in starts])
 
 
 def _images(batches: np.ndarray) -> np.ndarray:
@@ -123,7 +132,7 @@ class River(Baseline):
     def make(self, threshold: float) -> Any:
         """The detector; a larger threshold asks for more evidence."""
         detector = resolve(f"river.drift:{self.detector}")
-        p = 10.0**-threshold
+        p = max(10.0**-threshold, 1e-300)
         if self.detector == "ADWIN":
             return detector(delta=p, clock=1, grace_period=5, min_window_length=5)
         if self.detector == "PageHinkley":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -38,6 +38,8 @@ class Evidence:
     """Posterior means of the VAE."""
     untrained: Float32[np.ndarray, "T B M"]
     """Outputs of an encoder with random weights."""
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What detectors computed from it, for the next threshold."""
 
 
 class SmallVAE:
@@ -86,7 +88,8 @@ class SmallVAE:
             parts["loss"].append((loss.reshape(len(chunk), -1).mean(1) - self.mean) / self.std)
             parts["latents"].append(mean.reshape(len(chunk), -1, mean.shape[1]))
             parts["untrained"].append(self.untrained.encode(x)[1].reshape(len(chunk), -1, RANDOM))
-        return Evidence(**{name: torch.cat(values).numpy() for name, values in parts.items()})
+        losses, latents, untrained = (torch.cat(values).numpy() for values in parts.values())
+        return Evidence(losses, latents, untrained)
 
 
 @lru_cache(maxsize=64)

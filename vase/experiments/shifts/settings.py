@@ -36,7 +36,8 @@ class Size:
 
 FULL = Size("full", streams=40, seeds=(0, 1, 2), control=10_000, training=300)
 SMOKE = Size("smoke", streams=4, seeds=(0,), control=200, training=20)
-SIZES = {size.name: size for size in (FULL, SMOKE)}
+QUICK = Size("quick", streams=40, seeds=(0,), control=1_500, training=300)
+SIZES = {size.name: size for size in (FULL, QUICK, SMOKE)}
 
 
 def make_learner(name: str, image_shape: tuple[int, int, int], seed: int, rate: float) -> Any:

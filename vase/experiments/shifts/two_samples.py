@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -17,11 +17,10 @@ Reference = Float32[np.ndarray, "n d"]
 Batches = Float32[np.ndarray, "T B d"]
 
 
-class TwoSampleTest(Protocol):
-    """A statistic of batches against a reference; large if they differ."""
-
-    def __call__(self, reference: Reference, batches: Batches) -> Float[np.ndarray, " T"]:
-        """The statistic of each batch."""
+Statistic = Callable[[Batches], Float[np.ndarray, " T"]]
+"""From batches to a number for each; large if it differs from the reference."""
+TwoSampleTest = Callable[[Reference], Statistic]
+"""From a reference to the statistic of batches against it."""
 
 
 def ks_distance(reference: Float32[np.ndarray, " n"], batches: Float32[np.ndarray, "T B"]) -> Float[np.ndarray, " T"]:
@@ -35,33 +34,43 @@ def ks_distance(reference: Float32[np.ndarray, " n"], batches: Float32[np.ndarra
     return found
 
 
-def ks_bonferroni(reference: Reference, batches: Batches) -> Float[np.ndarray, " T"]:
+def ks_bonferroni(reference: Reference) -> Statistic:
     """−log10 of the smallest p-value of the Kolmogorov-Smirnov tests of all features, Bonferroni-corrected."""
-    features = reference.shape[1]
-    distances = np.stack([ks_distance(reference[:, i], batches[:, :, i]) for i in range(features)])
-    size = len(reference) * batches.shape[1] / (len(reference) + batches.shape[1])
-    p = kolmogorov(np.sqrt(size) * distances.max(0))
-    return -np.log10(np.clip(features * p, _SMALLEST, 1))
+    n, features = reference.shape
+
+    def statistic(batches: Batches) -> Float[np.ndarray, " T"]:
+        distances = np.stack([ks_distance(reference[:, i], batches[:, :, i]) for i in range(features)])
+        size = n * batches.shape[1] / (n + batches.shape[1])
+        p = kolmogorov(np.sqrt(size) * distances.max(0))
+        return -np.log10(np.clip(features * p, _SMALLEST, 1))
+
+    return statistic
 
 
-def mmd(reference: Reference, batches: Batches, seed: int = 0) -> Float[np.ndarray, " T"]:
+def mmd(reference: Reference) -> Statistic:
     """Squared maximum mean discrepancy, in standard deviations of its values for permutations of the reference.
 
     The kernel is Gaussian, its width the median distance between images of the reference. A permutation takes as many
     images of the reference for a batch as a batch has, and the others for the reference.
     """
-    n, m = len(reference), batches.shape[1]
-    rng = np.random.default_rng(seed)
-    some = reference[rng.permutation(n)[:_SUBSAMPLE]]
+    rng = np.random.default_rng(0)
+    some = reference[rng.permutation(len(reference))[:_SUBSAMPLE]]
     squares = _squares(some, some)
     gamma = 1 / max(float(np.median(squares[np.triu_indices(len(some), 1)])), 1e-12)
     within = np.exp(-gamma * _squares(reference, reference))
-    null = _permuted(within, m, rng)
-    cross = np.exp(-gamma * _squares(batches.reshape(-1, batches.shape[2]), reference))
-    between = cross.mean(1).reshape(len(batches), m).mean(1)
-    inside = np.array([np.exp(-gamma * _squares(batch, batch)).mean() for batch in batches])
-    found: Float[np.ndarray, " T"] = (within.mean() - 2 * between + inside - null.mean()) / max(null.std(), 1e-12)
-    return found
+    nulls: dict[int, tuple[float, float]] = {}  # mean and standard deviation by the size of a batch
+
+    def statistic(batches: Batches) -> Float[np.ndarray, " T"]:
+        t, m, features = batches.shape
+        if m not in nulls:
+            permuted = _permuted(within, m, rng)
+            nulls[m] = float(permuted.mean()), max(float(permuted.std()), 1e-12)
+        cross = np.exp(-gamma * _squares(batches.reshape(-1, features), reference)).mean(1)
+        inside = np.array([np.exp(-gamma * _squares(batch, batch)).mean() for batch in batches])
+        found: Float[np.ndarray, " T"] = within.mean() - 2 * cross.reshape(t, m).mean(1) + inside
+        return (found - nulls[m][0]) / nulls[m][1]
+
+    return statistic
 
 
 def _permuted(kernel: Float32[np.ndarray, "n n"], m: int, rng: np.random.Generator) -> Float[np.ndarray, " P"]:
