@@ -38,9 +38,18 @@ class Baseline(ABC):
     def follow(self, evidence: Evidence, threshold: float) -> Environments:
         """The environment after every batch."""
 
-    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"] | None:
-        """Of every batch of a stationary stream, if it does not depend on the threshold."""
-        return None
+    @property
+    def has_statistic(self) -> bool:
+        """Whether there is a `statistic` to compare with the threshold; if not, each threshold needs its own run."""
+        return False
+
+    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"]:
+        """Of every batch of a stationary stream."""
+        raise NotImplementedError(f"{self.name} has no statistic that does not depend on its threshold")
+
+    def count_alarms(self, statistic: Float[np.ndarray, " T"], threshold: float) -> int:
+        """Alarms that a recorded statistic leads to."""
+        return int((statistic > threshold).sum())
 
     def false_alarms(self, evidence: Evidence, threshold: float) -> int:
         """Alarms on a stationary stream."""
@@ -109,6 +118,16 @@ class TwoSample(Baseline):
         found: Float[np.ndarray, " T"] = known[: max(0, end - start - WINDOW)]
         return found
 
+    @property
+    def has_statistic(self) -> bool:
+        """Yes."""
+        return True
+
+    def count_alarms(self, statistic: Float[np.ndarray, " T"], threshold: float) -> int:
+        """With a frozen reference, coming back to it counts, too."""
+        outside = np.concatenate([[False], statistic > threshold])
+        return int((np.diff(outside) != 0).sum() if self.frozen else outside.sum())
+
     def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"]:
         """With one reference, or a new one every RENEWAL batches if it learns."""
         total = len(evidence.loss)
@@ -148,13 +167,16 @@ class River(Baseline):
             detector.update(value)
             yield bool(detector.drift_detected)
 
-    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"] | None:
-        """−log10 p of KSWIN, which does not start anew below its threshold; the others have no such number."""
-        if self.detector != "KSWIN":
-            return None
+    @property
+    def has_statistic(self) -> bool:
+        """Only KSWIN's p-value does not depend on the threshold."""
+        return self.detector == "KSWIN"
+
+    def statistic(self, evidence: Evidence) -> Float[np.ndarray, " T"]:
+        """−log10 p of KSWIN as long as it does not start anew; there is no test before its window is full."""
         detector = self.make(300)
         found = [-np.log10(max(detector.p_value, 1e-300)) for _ in self._alarms(detector, evidence)]
-        return np.array(found[_KSWIN_WINDOW:])  # before, there is no test
+        return np.array(found[_KSWIN_WINDOW:])
 
 
 BASELINES: dict[str, Baseline] = {

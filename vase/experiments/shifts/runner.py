@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from vase import checkpoint
+from vase.config import VASEConfig
+from vase.experiments.experiment import resolve
 from vase.experiments.shifts.baselines import BASELINES
-from vase.experiments.shifts.calibration import record_control, thresholds
+from vase.experiments.shifts.calibration import record_control, threshold
 from vase.experiments.shifts.evidence import record_evidence
-from vase.experiments.shifts.settings import RATES, Size, check_detector, make_learner
+from vase.experiments.shifts.settings import ADJUSTABLE, LEARNERS, RATES, Size, check_detector
 from vase.experiments.shifts.streams import ShiftStream, draw_streams, stationary_streams
 from vase.machine import commit, cpu_name
 from vase.metrics.detection import Trace, score_stream
@@ -100,14 +102,17 @@ def cells_of(size: Size, streams: int | None = None, seeds: Sequence[int] = ()) 
     ]
 
 
-def calibrate(size: Size, runs: str | Path, notify: Notify) -> dict[str, dict[float, float]]:
-    """Thresholds of the baselines from the controls of the tuning half; what was recorded is kept in `runs`."""
+def calibrate(names: Sequence[str], size: Size, runs: str | Path, notify: Notify) -> dict[str, dict[float, float]]:
+    """Baseline -> rate -> threshold, from the controls of the tuning half; what was recorded is kept in `runs`."""
+    if not names:
+        return {}
     controls = stationary_streams("tuning", size.control)
     recorded = []
     for number, stream in enumerate(controls):
         notify(f"thresholds: {stream.name}", number, len(controls))
-        recorded.append(record_control(stream, size.training, Path(runs) / "shifts" / size.name / f"{stream.name}.npz"))
-    return thresholds(recorded, RATES)
+        path = Path(runs) / "shifts" / size.name / f"{stream.name}.npz"
+        recorded.append(record_control(stream, size.training, path, names))
+    return {name: {rate: threshold(BASELINES[name], recorded, rate) for rate in RATES} for name in names}
 
 
 def run(
@@ -126,9 +131,8 @@ def run(
     cells = cells_of(size, streams, seeds)
     files = [ResultFile.open(name, size, results) for name in detectors]
     todo = [(cell, missing) for cell in cells if (missing := [file for file in files if list(_missing(file, cell))])]
-    levels: dict[str, dict[float, float]] = {}
-    if any(file.detector in BASELINES for _, missing in todo for file in missing):
-        levels = calibrate(size, runs, notify)
+    needed = {file.detector for _, missing in todo for file in missing}
+    levels = calibrate([name for name in BASELINES if name in needed], size, runs, notify)
     for number, (cell, missing) in enumerate(todo):
         notify(f"{cell.stream.name}, seed {cell.seed}", number, len(todo))
         for name, rows in _score(cell, missing, size, levels).items():
@@ -142,8 +146,9 @@ def run(
 
 
 def _missing(file: ResultFile, cell: Cell) -> Iterator[float]:
-    """The rates that a detector still has to run at."""
-    return (rate for rate in cell.rates if not file.has(cell.stream, cell.seed, rate))
+    """The rates that a detector still has to run at; only some can be set to others than the first."""
+    rates = cell.rates if file.detector in (*BASELINES, ADJUSTABLE) else cell.rates[:1]
+    return (rate for rate in rates if not file.has(cell.stream, cell.seed, rate))
 
 
 def _score(
@@ -166,6 +171,14 @@ def _score(
             which = {"stream": stream.name, "digest": stream.digest, "seed": seed, "rate": rate}
             found.setdefault(file.detector, []).append({**which, "seconds": seconds, **score})
     return found
+
+
+def make_learner(name: str, image_shape: tuple[int, int, int], seed: int, rate: float = RATES[0]) -> Any:
+    """A learner that expects `rate` false alarms in 10,000 batches: one of LEARNERS, or "package.module:Class"."""
+    config = VASEConfig.laptop(image_shape)
+    if rate != RATES[0]:
+        config = config.with_values({"environments.false_alarm_every": round(10_000 / rate)})
+    return resolve(LEARNERS.get(name, name))(config, seed=seed)
 
 
 def follow(name: str, stream: ShiftStream, seed: int, rate: float) -> Trace:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from vase.config import VASEConfig
-from vase.experiments.experiment import resolve
 
 RATES = (1.0, 10.0, 100.0)
 """False alarms per 10,000 stationary batches that detectors are set to; the first one is that of the tables."""
 LEARNERS = {"monitor": "vase:ShiftMonitor", "vase": "vase:VASE"}
 """Name -> reference of what has `partial_fit`; made from a configuration and a seed."""
+ADJUSTABLE = "monitor"
+"""The learner that runs at every rate."""
 BASELINE_NAMES = (
     *("dummy", "adwin-loss", "page-hinkley-loss", "kswin-loss"),
     *("ks-latents", "ks-latents-frozen", "ks-untrained", "ks-untrained-frozen"),
@@ -38,17 +36,6 @@ FULL = Size("full", streams=40, seeds=(0, 1, 2), control=10_000, training=300)
 SMOKE = Size("smoke", streams=4, seeds=(0,), control=200, training=20)
 QUICK = Size("quick", streams=40, seeds=(0,), control=1_500, training=300)
 SIZES = {size.name: size for size in (FULL, QUICK, SMOKE)}
-
-
-def make_learner(name: str, image_shape: tuple[int, int, int], seed: int, rate: float) -> Any:
-    """A learner that expects `rate` false alarms in 10,000 batches.
-
-    `name` is one of LEARNERS, or "package.module:Class" of your own.
-    """
-    config = VASEConfig.laptop(image_shape)
-    if rate != RATES[0]:
-        config = config.with_values({"environments.false_alarm_every": round(10_000 / rate)})
-    return resolve(LEARNERS.get(name, name))(config, seed=seed)
 
 
 def check_detector(name: str) -> None:
