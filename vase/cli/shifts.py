@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", help="e.g. 0-4 or 0,1,7 (default: full 0-2, others 0)")
     parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
     parser.add_argument("--runs", default="runs", metavar="DIR", help="of recordings (default: %(default)s)")
-    parser.add_argument("--table", choices=("main", "kinds", "all"), default="main", help="(default: %(default)s)")
+    parser.add_argument(
+        "--table", choices=("main", "kinds", "single", "all"), default="main", help="(default: %(default)s)"
+    )
     parser.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default: %(default)s)")
     parser.add_argument("--figures", metavar="DIR", help="draw the figures into this folder")
     parser.add_argument("--no-run", action="store_true", help="compute nothing; only print what the files hold")

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from vase.experiments.shifts import pool, runner, streams
+from vase.experiments.shifts import pool, runner, single, streams
 from vase.experiments.shifts.pool import PoolWorld
 from vase.experiments.shifts.settings import Size
 from vase.worlds import World, from_array
@@ -38,6 +38,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[Size]:
     for name in ("LENGTHS", "SHORT", "RAMP"):
         monkeypatch.setattr(streams, name, (12, 14))
     monkeypatch.setattr(streams, "FIRST", 12)
+    monkeypatch.setattr(runner, "CASES", {"mnist": single.CASES["mnist"]})
     monkeypatch.setattr(streams, "SEGMENTS", (4, 4))
     for name in ("draw_streams", "stationary_streams"):
         monkeypatch.setattr(runner, name, partial(getattr(streams, name), worlds=WORLDS))

@@ -14,13 +14,15 @@ from drawn import assert_readable
 from experiments.shifts.conftest import stripes
 
 from vase import cli
-from vase.experiments.shifts.analysis import Row, Scores, curve, kinds_table, main_table, read_scores
+from vase.experiments.shifts.analysis import Row, Scores, curve, kinds_table, main_table, read_scores, single_table
 from vase.experiments.shifts.evidence import SmallVAE
 from vase.experiments.shifts.figures import FIGURES
 from vase.experiments.shifts.runner import ResultFile, cells_of, make_learner, run
 from vase.experiments.shifts.settings import FULL, RATES, SIZES, Size
+from vase.experiments.shifts.single import single_batches
 from vase.experiments.shifts.streams import Segment, ShiftStream, Source
 from vase.metrics.detection import Score, Truth, score_stream
+from vase.worlds import World, from_array
 from vase.worlds.timeline import Timeline
 
 SEEN: list[float] = []
@@ -86,6 +88,7 @@ def test_a_run_from_nothing_and_again(tiny: Size, tmp_path: Path) -> None:
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "results/shifts/tiny").iterdir()}
 
     scores = read_scores(tiny, tmp_path / "results")
+    assert single_table(scores).columns == ("world", "then", OWN)
     assert [one.detector for one in scores][:3] == DETECTORS
     table = main_table(scores)
     assert len(table.rows) == 4
@@ -188,3 +191,18 @@ def test_the_small_vae_learns_and_its_loss_is_standardised() -> None:
     assert own.untrained.shape == (12, 64, 32)
     assert abs(own.loss.mean()) < 2
     assert other.loss.mean() > 10
+
+
+def test_alarms_on_single_batches_by_hand() -> None:
+    """A meter that knows one level holds what is darker or brighter; trying teaches it nothing."""
+    meter = Lightmeter(None)
+    found = single_batches(meter, "mnist", 0, 2, load=flat)
+    assert list(found)[:3] == ["nothing", "other world: digits", "blur 0.8"]
+    assert (found["nothing"], found["blur 0.8"], found["upside-down 1"]) == (0, 0, 0)
+    assert (found["other world: digits"], found["dim 0.3"], found["dim 0.65"]) == (20, 20, 20)
+    assert len(meter.known) == 1
+
+
+def flat(name: str) -> World:
+    """Images of one level."""
+    return from_array(np.full((2, 1, 32, 32), 0.5 if name == "mnist" else 0.8), name=name)

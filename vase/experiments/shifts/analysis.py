@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Scores:
 
     detector: str
     rows: tuple[Row, ...]
+    single: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """World -> what was shown after it -> alarms in 20 single batches."""
 
     @property
     def title(self) -> str:
@@ -70,7 +72,7 @@ def _read(path: Path) -> Scores:
         rows = tuple(map(_row, content["rows"]))
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged ({error}); restore it, or delete it and run it again.") from error
-    return Scores(content["detector"], rows)
+    return Scores(content["detector"], rows, content.get("single", {}))
 
 
 def _row(values: dict[str, Any]) -> Row:
@@ -124,6 +126,19 @@ def kinds_table(scores: Sequence[Scores]) -> Table:
     return Table("Adjusted Rand index by kind of stream", ("detector", *kinds), tuple(rows), (f"{_count(scores)}.",))
 
 
+def single_table(scores: Sequence[Scores]) -> Table:
+    """Alarms in 20 single batches of every change, for the learners."""
+    learners = [one for one in scores if one.single]
+    cases = dict.fromkeys((world, shown) for one in learners for world in one.single for shown in one.single[world])
+    rows = [(world, shown, *(one.single.get(world, {}).get(shown, NONE) for one in learners)) for world, shown in cases]
+    return Table(
+        "Alarms in 20 single batches of 64",
+        ("world", "then", *(one.title for one in learners)),
+        tuple(rows),
+        ("Each batch is shown to a copy of the learner: it is an alarm if it is held back or starts a switch.",),
+    )
+
+
 def _is(row: Row, kind: str) -> bool:
     return not row.control and row.stream.split("-", 2)[2] == kind
 
@@ -153,4 +168,4 @@ def curve(scores: Scores, rates: Iterable[float] = RATES) -> list[tuple[float, f
     ]
 
 
-TABLES = {"main": main_table, "kinds": kinds_table}
+TABLES = {"main": main_table, "kinds": kinds_table, "single": single_table}

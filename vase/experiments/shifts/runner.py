@@ -18,7 +18,9 @@ from vase.experiments.experiment import resolve
 from vase.experiments.shifts.baselines import BASELINES
 from vase.experiments.shifts.calibration import record_control, threshold
 from vase.experiments.shifts.evidence import record_evidence
+from vase.experiments.shifts.pool import load_world
 from vase.experiments.shifts.settings import ADJUSTABLE, LEARNERS, RATES, Size, check_detector
+from vase.experiments.shifts.single import CASES, single_batches
 from vase.experiments.shifts.streams import ShiftStream, draw_streams, stationary_streams
 from vase.machine import commit, cpu_name
 from vase.metrics.detection import Trace, score_stream
@@ -141,8 +143,19 @@ def run(
                 file.set_thresholds(levels[name])
             file.rows += rows
             file.save(f"vase experiment shifts --size {size.name} --only {name}")
+    for file in files:
+        if file.detector not in BASELINES and "single" not in file.head:
+            notify(f"{file.detector}: single batches", len(todo), len(todo))
+            file.head["single"] = {world: _single(file.detector, world, size) for world in CASES}
+            file.save(f"vase experiment shifts --size {size.name} --only {file.detector}")
     notify("done", len(todo), len(todo))
     return files
+
+
+def _single(name: str, world: str, size: Size) -> dict[str, int]:
+    """Alarms of a learner on single batches after it has seen a world."""
+    seed = size.seeds[0]
+    return single_batches(make_learner(name, load_world(world).image_shape, seed), world, seed, size.training)
 
 
 def _missing(file: ResultFile, cell: Cell) -> Iterator[float]:
