@@ -92,7 +92,7 @@ def test_a_run_from_nothing_and_again(tiny: Size, tmp_path: Path) -> None:
     assert [one.detector for one in scores][:3] == DETECTORS
     table = main_table(scores)
     assert len(table.rows) == 4
-    assert "2 streams with 1 seeds, and 2 controls of 48 batches in all" in table.render("text")
+    assert "2 streams with 1 seed, and 2 controls of 48 batches in all" in table.render("text")
     assert kinds_table(scores).columns == ("detector", "grey", "colour", "grey-ramp", "colour-ramp")
     for draw in FIGURES.values():
         assert "ks-untrained" in assert_readable(draw(scores))

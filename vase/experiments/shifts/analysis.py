@@ -148,8 +148,9 @@ def _count(scores: Sequence[Scores]) -> str:
     rows = [row for one in scores for row in one.rows if not row.control]
     controls = {(row.stream, row.score.batches) for one in scores for row in one.rows if row.control}
     batches = sum(n for _, n in controls)
+    seeds = len({row.seed for row in rows})
     return (
-        f"{len({row.stream for row in rows})} streams with {len({row.seed for row in rows})} seeds, and "
+        f"{len({row.stream for row in rows})} streams with {seeds} seed{'s' * (seeds > 1)}, and "
         f"{len(controls)} controls of {batches:,} batches in all"
     )
 
