@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.no_run:
         _compute(arguments)
     scores = read_scores(size, arguments.results)
-    tables = [make(scores) for name, make in TABLES.items() if arguments.table in (name, "all")]
+    made = {name: make(scores) for name, make in TABLES.items() if arguments.table in (name, "all")}
+    tables = [table for name, table in made.items() if table.rows or name == arguments.table]
     print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
     if arguments.figures:
         from vase.experiments.shifts.figures import FIGURES
