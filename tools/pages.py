@@ -5,6 +5,7 @@
 
 A block stands between a line <!-- $ vase experiment ... --> and a line <!-- end -->: the command is run, and what it
 prints takes the place of the block's lines, under the command. The files that a figure command prints become pictures.
+The table of the shift benchmark is vase experiment shifts --no-run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from vase import cli
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "docs/results.md")
 BLOCK = re.compile(
-    r"(<!-- \$ vase (?P<words>experiment (?P<what>table|figure) .*?) -->\n)(?P<body>.*?)(<!-- end -->)", re.S
+    r"(<!-- \$ vase (?P<words>experiment (?P<what>table|figure|shifts) .*?) -->\n)(?P<body>.*?)(<!-- end -->)", re.S
 )
 
 
@@ -41,7 +42,7 @@ def fill(page: Path, *, draw: bool) -> str:
     """The text of a page with its blocks brought up to date; without `draw`, figure blocks stay as they are."""
 
     def block(match: re.Match[str]) -> str:
-        if match["what"] == "table":
+        if match["what"] != "figure":
             return f"{match[1]}`vase {match['words']}`\n\n{run(match['words'] + ' --format markdown')}\n{match[5]}"
         if not draw:
             return match[0]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import platform
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -29,6 +31,28 @@ def keep_memory() -> bool:
         return False
     wishes = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 64 << 20))
     return [mallopt(name, value) for name, value in wishes] == [1, 1, 1]
+
+
+def cpu_name() -> str:
+    """The processor's own name for itself, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+@functools.cache
+def commit() -> str | None:
+    """The commit of the working copy that this package is imported from; "+" if files differ, None without git."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=20, check=True)
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "."], timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head.stdout.strip() + ("+" if changed.returncode else "")
 
 
 @dataclass(frozen=True)

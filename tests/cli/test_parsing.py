@@ -18,7 +18,7 @@ from vase.training.settings import RunSettings
 COMMANDS = {
     "": ("demo", "data", "train", "sweep", "figures", "summary", "config", "bench", "experiment", "completion"),
     "data": ("list", "fetch"),
-    "experiment": ("list", "run", "check", "table", "figure"),
+    "experiment": ("list", "run", "check", "table", "figure", "shifts"),
 }
 HELPS = ["", *(f"{command} {action}".strip() for command, actions in COMMANDS.items() for action in actions)]
 HEAVY = ("torch", "numpy", "sklearn", "matplotlib", "rich", "scipy", "PIL", "joblib", "pandas", "ray", "dask")
@@ -45,7 +45,7 @@ def test_help_has_an_example_and_imports_nothing_heavy(command: str) -> None:
     assert any(line.startswith("example: ") for line in lines)
     assert [name for name in HEAVY if name in modules] == []
     assert [name for name in modules if name.startswith("vase.") and name.count(".") > 1 and ".cli." not in name] == [
-        "vase.experiments.tables",
+        *(f"vase.experiments.{name}" for name in ("shifts", "shifts.settings", "tables")),
         "vase.training.settings",
         *(f"vase.worlds.{name}" for name in ("checks", "rooms", "spec", "timeline")),
     ]

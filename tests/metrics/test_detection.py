@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
-from vase.metrics.detection import compare_switch, one_to_one, returns_recognised, switch_summary
+from vase.metrics.detection import (
+    Score,
+    Trace,
+    Truth,
+    adjusted_rand,
+    compare_switch,
+    one_to_one,
+    pool_scores,
+    returns_recognised,
+    score_stream,
+    switch_summary,
+)
 from vase.metrics.record import Record
+from vase.worlds.timeline import Span, Timeline
 
 
 def test_announcements_by_hand() -> None:
@@ -76,3 +90,135 @@ def test_returns_by_hand(worlds: str, switches: tuple[tuple[int, int], ...], exp
     rows: list[dict[str, Any]] = [{"kind": "switch", "step": step, "environment": s} for step, s in switches]
     record = Record(tuple((world, 10) for world in worlds), (*rows, {"kind": "end", "step": 10 * len(worlds)}))
     assert returns_recognised(record) == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("aabb", "xxyy", 1),
+        ("aabb", "yyxx", 1),
+        ("aaaa", "xxxx", 1),
+        ("aabb", "xxxx", 0),
+        ("aabb", "xxyz", 4 / 7),  # 1 pair in common; by chance 2·1/6, at most 3/2: (1 − 1/3) / (3/2 − 1/3)
+        ("aaabbb", "xxyyyy", 12 / 37),  # 1 + 3 in common of 6 and 7; by chance 42/15: (4 − 2.8) / (6.5 − 2.8)
+    ],
+)
+def test_adjusted_rand_by_hand(a: str, b: str, expected: float) -> None:
+    assert adjusted_rand(a, b) == pytest.approx(expected)
+    assert adjusted_rand_score(list(a), list(b)) == pytest.approx(expected)
+
+
+def test_adjusted_rand_needs_the_same_items() -> None:
+    with pytest.raises(ValueError, match="2 items in one partition and 3 in the other"):
+        adjusted_rand("ab", "abc")
+
+
+@dataclass
+class Said:
+    """What a learner says about one batch."""
+
+    environment: int
+    switched: bool = False
+    held: bool = False
+
+
+def test_held_batches_belong_to_the_environment_decided_on() -> None:
+    steps = [Said(0, True), Said(0, held=True), Said(0), Said(0, held=True), Said(0, held=True), Said(1, True), Said(1)]
+    trace = Trace.of(steps)
+    assert trace.announced == (0, 0, 0, 0, 0, 1, 1)
+    assert trace.assigned == (0, 0, 0, 1, 1, 1, 1)  # the one at 2 was given up
+
+
+ABA = Truth(Timeline((("a", 10), ("b", 10), ("a", 10))))
+
+
+def test_a_stream_that_is_followed_with_a_delay() -> None:
+    """b is announced with its second batch, a's return with the first."""
+    score = score_stream(ABA, [0] * 11 + [1] * 9 + [0] * 10)
+    assert (score.changes, score.detected, score.abrupt, score.delays) == (2, 2, 2, (2, 1))
+    assert (score.alarms, score.false_alarms) == (2, 0)
+    assert (score.recognised, score.returns) == (1, 1)
+    assert (score.worlds, score.environments, score.batches) == (2, 2, 30)
+    assert (
+        score.rand
+        == score.rand_with_ramps
+        == pytest.approx(adjusted_rand("a" * 10 + "b" * 10 + "a" * 10, [0] * 11 + [1] * 9 + [0] * 10))
+    )
+
+
+def test_a_detector_that_only_counts_its_alarms() -> None:
+    """An alarm at step 5 that belongs to nothing, one for b, one for a."""
+    score = score_stream(ABA, [0] * 4 + [1] * 7 + [2] * 10 + [3] * 9)
+    assert (score.alarms, score.false_alarms, score.detected, score.delays) == (3, 1, 2, (2, 2))
+    assert (score.recognised, score.returns) == (0, 1)
+
+
+def test_silence_recognises_nothing() -> None:
+    score = score_stream(ABA, [0] * 30)
+    assert (score.detected, score.alarms, score.recognised, score.returns, score.rand) == (0, 0, 0, 1, 0)
+
+
+def test_an_announcement_that_comes_too_late_is_a_false_alarm() -> None:
+    said = [0] * 14 + [1] * 16
+    assert score_stream(ABA, said, max_delay=5).delays == (5,)
+    late = score_stream(ABA, said, max_delay=4)
+    assert (late.detected, late.false_alarms, late.delays) == (0, 1, ())
+
+
+RAMP = Truth(Timeline((("a", 20), ("b", 20))), (Span("b", 10, 30),))
+
+
+def test_a_ramp_has_no_delay_and_no_truth_within() -> None:
+    """Announced 3 batches after the ramp began, again after 6, and right ever after."""
+    score = score_stream(RAMP, [0] * 12 + [1] * 3 + [2] * 25)
+    assert (score.changes, score.detected, score.abrupt, score.delays) == (1, 1, 0, ())
+    assert (score.alarms, score.false_alarms) == (2, 1)
+    assert score.rand == 1
+    assert score.rand_with_ramps < 1
+
+
+def test_a_ramp_must_be_announced_soon_after_its_end() -> None:
+    assert score_stream(RAMP, [0] * 34 + [1] * 6, max_delay=5).detected == 1
+    assert score_stream(RAMP, [0] * 35 + [1] * 5, max_delay=4).detected == 0
+
+
+def test_a_ramp_that_goes_unnoticed_until_the_world_returns() -> None:
+    truth = Truth(Timeline((("a", 20), ("b", 20), ("a", 10))), (Span("b", 10, 30),))
+    score = score_stream(truth, [0] * 41 + [1] * 9)
+    assert (score.changes, score.detected, score.delays) == (2, 1, (2,))
+    assert (score.recognised, score.returns) == (0, 1)
+
+
+def test_one_environment_per_batch_is_needed() -> None:
+    with pytest.raises(ValueError, match="29 environments for 30 batches"):
+        score_stream(ABA, [0] * 29)
+
+
+def test_pooled_numbers_by_hand() -> None:
+    scores = [
+        score_stream(ABA, [0] * 11 + [1] * 9 + [0] * 10),
+        score_stream(ABA, [0] * 4 + [1] * 7 + [2] * 19),
+        score_stream(Truth(Timeline((("a", 10),))), [0] * 10),
+    ]
+    found = pool_scores(scores)
+    assert found["recall"] == 3 / 4
+    assert found["precision"] == 3 / 4
+    assert found["median_delay"] == 2  # of 2, 1 and 2
+    assert found["delay_with_missed"] == pytest.approx((2 + 1 + 2 + 20) / 4)
+    assert found["false_alarms_per_10000"] == pytest.approx(10_000 / 70)
+    assert found["returns"] == 1 / 2
+    assert found["rand"] == pytest.approx(sum(score.rand for score in scores) / 3)
+    assert found["environments_per_world"] == (2 + 3 + 1) / 5
+
+
+def test_what_cannot_be_measured_is_none() -> None:
+    found = pool_scores([score_stream(Truth(Timeline((("a", 10),))), [0] * 10)])
+    assert (found["recall"], found["precision"], found["median_delay"], found["returns"]) == (None,) * 4
+    assert (found["rand"], found["false_alarms_per_10000"]) == (1, 0)
+
+
+def test_a_score_survives_json() -> None:
+    score = score_stream(ABA, [0] * 11 + [1] * 9 + [0] * 10)
+    again = Score.from_dict(score.to_dict())
+    assert again.delays == score.delays
+    assert again.rand == pytest.approx(score.rand, abs=1e-6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vase.bench.timing import Ratio, Spread
+from vase.machine import cpu_name
 from vase.training.directory import versions
 
 
@@ -79,16 +79,6 @@ def machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
     }
-
-
-def cpu_name() -> str:
-    """The processor's own name for itself, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def write(path: Path, record: dict[str, Any]) -> None:

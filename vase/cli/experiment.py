@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vase import experiments
+from vase.cli import shifts
 from vase.cli.options import add_settings, add_shared
 from vase.cli.parsing import add_actions, add_command
 from vase.experiments.tables import FORMATS, render_all
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     figure = _action(actions, "figure", _figure)
     figure.add_argument("figures", nargs="*", metavar="FIGURE", help="(default: all)")
     figure.add_argument("--out", metavar="DIR", default="figures", help="for the PNG files (default: %(default)s)")
+    shifts.add_arguments(add_command(actions, "shifts", shifts.__doc__, shifts.EXAMPLE, shifts.run))
 
 
 def _action(actions: Any, name: str, run: Any, example: str = " ablation") -> argparse.ArgumentParser:
