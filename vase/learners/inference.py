@@ -29,6 +29,7 @@ def unknown(n: int) -> Inference:
         ("nothing has been learnt yet",),
         posterior=np.ones(1, np.float32),
         environments=np.full(n, NONE),
+        image_posterior=np.ones((n, 1), np.float32),
         shares={NONE: 1.0},
     )
 

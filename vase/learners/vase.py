@@ -85,9 +85,12 @@ class VASE(Composition):
             return self._report(None, held=True, reasons=fit.reasons, **told)
         if decision.there:
             return self._switch(decision, told)
+        told["dropped"] = decision.dropped
+        if not decision.here:
+            return self._report(None, **told)
         if len(decision.here) == 1 and not decision.dropped:
             return self._update(forward, **told)
-        return self._learn(list(decision.here), dropped=decision.dropped, **told)
+        return self._learn(list(decision.here), **told)
 
     def _switch(self, decision: Decision, told: dict[str, Any]) -> Step:
         """Leave the environment before the first foreign gradient, and learn the held batches where they belong."""

@@ -278,7 +278,7 @@ class Reference:
             "prepared_images": self._prepared_images,
             "means": {name: vars(mean) for name, mean in self.means.items()},
             "scatter": {name: scatter.state_dict() for name, scatter in self.scatter.items()},
-            "pending": self.pending,
+            "pending": {name: list(values) for name, values in self.pending.items()},
         }
 
     @classmethod

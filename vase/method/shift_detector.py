@@ -66,7 +66,7 @@ class Decision:
     @property
     def held(self) -> bool:
         """Whether the decision is put off."""
-        return not self.here and not self.there
+        return not (self.here or self.there or self.dropped)
 
 
 class ShiftDetector:
