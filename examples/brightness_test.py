@@ -12,7 +12,7 @@ import numpy as np
 
 from vase import VASE, VASEConfig
 from vase.method.environment_memory import EnvironmentRecord
-from vase.method.shift_tests import LossTest, ShiftTest
+from vase.method.shift_tests import FITS, Evidence, LossTest, ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.worlds import make_world
 
@@ -25,12 +25,12 @@ class BrightnessTest(ShiftTest):
         self.expected: dict[int, float] = {}
         """Environment -> running average of the mean brightness."""
 
-    def rejection_reason(self, record: EnvironmentRecord, batch: BatchStatistics) -> str | None:
-        """Why the batch cannot come from the environment; None if it fits."""
+    def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+        """A plain threshold: the p-value is 0 or 1."""
         found, expected = float(batch.images.mean()), self.expected.get(record.index)
         if expected is None or abs(found - expected) <= self.tolerance:
-            return None
-        return f"brightness {found:.2f}, environment {record.index} has {expected:.2f}"
+            return FITS
+        return Evidence(0.0, f"brightness {found:.2f}, environment {record.index} has {expected:.2f}")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Take note of a batch that was learnt in the environment."""
