@@ -64,13 +64,22 @@ class Fingerprint(nn.Module):
         """The features of each image."""
         missing = max(0, KERNEL - x.shape[2]), max(0, KERNEL - x.shape[3])
         x = F.pad(x, (0, missing[1], 0, missing[0])) if any(missing) else x
-        response = F.conv2d(x, self.filters, stride=self.stride).abs()
+        response = F.conv2d(x, self.filters, stride=self.stride).abs_()
         detail = F.adaptive_avg_pool2d(response[:, -1:], DETAIL_GRID).flatten(1)
-        mean = x.mean((2, 3), keepdim=True)
-        logs = [response[:, :-1].mean((2, 3)), (x - mean).square().mean((2, 3)).sqrt(), detail]
-        levels = [F.adaptive_avg_pool2d(x.mean(1, keepdim=True), LUMINANCE_GRID).flatten(1)]
+        contrast = (x - x.mean((2, 3), keepdim=True)).square_().mean((2, 3)).sqrt()
+        logs = [response[:, :-1].mean((2, 3)), contrast, detail]
+        grey = x if x.shape[1] == 1 else x.mean(1, keepdim=True)
+        levels = [_pool(grey, LUMINANCE_GRID)]
         if x.shape[1] > 1:
             colour = x[:, :-1] - x[:, 1:]
-            logs.append(colour.abs().mean((2, 3)))
-            levels.append(F.adaptive_avg_pool2d(colour, COLOUR_GRID).flatten(1))
+            levels.append(_pool(colour, COLOUR_GRID))
+            logs.append(colour.abs_().mean((2, 3)))
         return torch.cat([torch.log(torch.cat(logs, 1) + _EPSILON), *levels], 1)
+
+
+def _pool(x: Images, grid: int) -> Float[Tensor, "B F"]:
+    """Averages over a grid; the plain pooling, where it can be used, is several times as fast as the adaptive one."""
+    height, width = x.shape[2:]
+    if height % grid or width % grid:
+        return F.adaptive_avg_pool2d(x, grid).flatten(1)
+    return F.avg_pool2d(x, (height // grid, width // grid)).flatten(1)

@@ -34,7 +34,9 @@ class FingerprintTest(ShiftTest):
     def features(self, images: Images) -> Float[Tensor, "B D"]:
         """The fingerprint of each image; of the last batch it is known."""
         if self._last is None or self._last[0] is not images:
-            self._last = images, self.fingerprint.to(images.device)(images).cpu()
+            if self.fingerprint.filters.device != images.device:
+                self.fingerprint.to(images.device)
+            self._last = images, self.fingerprint(images).cpu()
         return self._last[1]
 
     def distance(self, index: int, images: Images) -> Distance | None:
