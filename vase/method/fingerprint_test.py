@@ -55,6 +55,8 @@ class FingerprintTest(ShiftTest):
             f"fingerprint {found.effect:.2g} standard deviations from environment {record.index} "
             f"(p = {found.p_value:.1g})"
         )
+        if found.independent < len(batch.images) / 2:
+            reason += f"; {len(batch.images)} images count as {found.independent:.0f} independent ones"
         return Evidence(1.0 if found.effect < self.smallest_effect else found.p_value, reason, found.effect)
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:

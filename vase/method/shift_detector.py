@@ -157,8 +157,9 @@ class ShiftDetector:
         return not (outliers and came_back and judge(torch.cat(rest), [current])[current].p_value >= SUSPICION)
 
     def _outliers(self, judge: Judge, current: int) -> set[int]:
-        """Held batches that are foreign each by itself."""
-        return {i for i, x in enumerate(self.held) if judge(x, [current])[current].p_value < self.level}
+        """Held batches that are foreign each by itself, beyond any suspicion that chance arouses."""
+        level = min(self.level, SUSPICION**2)
+        return {i for i, x in enumerate(self.held) if judge(x, [current])[current].p_value < level}
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Tell all tests of a batch that was learnt in the environment."""
