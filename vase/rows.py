@@ -57,6 +57,54 @@ class StepRow(Place):
     classifier: float | None
     atypicality: list[float | None]
     mask: list[bool]
+    p_value: float | None
+    effect: float | None
+
+
+class PackedImages(TypedDict):
+    """Images of uint8: their shape, and their values in C order as base64 of zlib."""
+
+    shape: list[int]
+    zlib: str
+
+
+class LatentChangeRow(TypedDict):
+    """Atypicality of one latent before and after; None is infinite."""
+
+    latent: int
+    before: float | None
+    after: float | None
+
+
+class NearestRow(TypedDict):
+    """The nearest other known environment."""
+
+    environment: int
+    distance: float
+
+
+class ChangeRow(TypedDict):
+    """What changed at a switch, as `Change.to_row` writes it and `Change.from_row` reads it."""
+
+    step: int
+    previous: int
+    environment: int
+    is_new: bool
+    brightness: float | None
+    contrast: float | None
+    saturation: float | None
+    sharpness: float | None
+    noise: float | None
+    p_value: float | None
+    colour: list[float] | None
+    place: str | None
+    latents: list[LatentChangeRow]
+    nearest: NearestRow | None
+    image_counts: list[int]
+    sentence: str
+    findings: list[str]
+    before: PackedImages
+    after: PackedImages
 
 
 SwitchRow = TypedDict(
@@ -73,9 +121,16 @@ SwitchRow = TypedDict(
         "delay": int | None,
         "false_alarm": bool,
         "reasons": list[str],
+        "p_value": float | None,
+        "effect": float | None,
+        "posterior": list[float | None],
+        "change": ChangeRow | None,
     },
 )
-"""A switch that the learner announced, compared with the truth. The first environment has `from` None."""
+"""A switch that the learner announced, compared with the truth, and what changed with it.
+
+The first environment has `from` and `change` None. Runs of earlier versions lack the last four keys.
+"""
 
 
 class ProbeRow(TypedDict):

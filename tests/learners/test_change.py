@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import json
+import math
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -388,6 +392,71 @@ def test_record_as_json() -> None:
         "sentence": "no change in brightness, sharpness or place; latent 5 became atypical; "
         "nearest known environment: 0, distance 0.50",
     }
+
+
+def assert_equal(one: Change, other: Change) -> None:
+    """Every field, and the types of what is inside."""
+    for field in dataclasses.fields(Change):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        assert type(mine) is type(theirs), field.name
+        if isinstance(mine, np.ndarray):
+            assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
+            np.testing.assert_array_equal(mine, theirs)
+        else:
+            assert repr(mine) == repr(theirs), field.name  # NaN equals NaN
+    assert (one.sentence, one.heading) == (other.sentence, other.heading)
+
+
+def through_json(change: Change) -> Change:
+    return Change.from_row(json.loads(json.dumps(change.to_row(), allow_nan=False)))
+
+
+def test_a_row_holds_everything() -> None:
+    """In colour, with every field set and an infinite α; in grey, with None where it may be, NaN and a flipped view."""
+    images = scenes(32, np.random.default_rng(0))
+    alpha = np.zeros(24)
+    alpha[[5, 7]] = 1 / 3, np.inf
+    full = describe(images, dirt(images), atypical_after=alpha, distances={0: 1 / 3}, p_value=1e-7)
+    assert full.place == "bottom left"
+    assert full.latents == (LatentChange(7, 0.0, math.inf),)  # √(1/3) is below 3.5/√32
+    few = describe(images[:3, :1], images[:1, :1], is_new=False, p_value=float("nan"))
+    assert (few.colour, few.saturation, few.nearest, few.p_value) == (None, None, None, None)
+    for change in (full, few, dataclasses.replace(few, brightness=math.nan, before=few.before[:, :, ::-1])):
+        assert_equal(through_json(change), change)
+        assert through_json(change).before.flags.writeable
+
+
+def test_a_row_says_what_the_dictionary_says_and_packs_the_images() -> None:
+    ramp = np.arange(64, dtype=np.uint8).reshape(1, 1, 8, 8)
+    change = describe(ramp, 4 * ramp)
+    row = change.to_row()
+    assert {name: row[name] for name in change.to_dict()} == change.to_dict()  # type: ignore[literal-required]
+    assert set(row) - set(change.to_dict()) == {"findings", "before", "after"}
+    assert row["after"]["shape"] == [1, 1, 8, 8]
+    assert zlib.decompress(base64.b64decode(row["after"]["zlib"])) == bytes(range(0, 256, 4))
+
+
+def test_a_row_is_small() -> None:
+    """Four images of a bright box on black before and after: 8 kB, of which little remains."""
+    images = np.zeros((64, 1, 32, 32), np.uint8)
+    for number, image in enumerate(images):
+        image[0, 8:20, number % 20 : number % 20 + 12] = 200
+    assert len(json.dumps(describe(images, images // 2).to_row())) < 1500
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        {"shape": [1, 1, 8, 8], "zlib": "not base64"},
+        {"shape": [1, 1, 8, 8], "zlib": base64.b64encode(b"not zlib").decode()},
+        {"shape": [1, 1, 8, 9], "zlib": base64.b64encode(zlib.compress(bytes(64))).decode()},
+    ],
+)
+def test_damaged_images_are_refused(packed: dict[str, Any]) -> None:
+    images = np.zeros((1, 1, 8, 8), np.uint8)
+    row = {**describe(images, images).to_row(), "after": packed}
+    with pytest.raises(ValueError, match=r"example images of a change are damaged \(.+\); use another copy"):
+        Change.from_row(row)
 
 
 def test_numbers_of_numpy_are_plain_afterwards() -> None:

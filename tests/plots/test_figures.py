@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from drawn import assert_readable, words
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from vase import VASE, VASEConfig
+from vase import VASE, Change, VASEConfig
+from vase.learners.change import describe_change
 from vase.metrics.latents import State, learner_states
 from vase.metrics.record import Record
+from vase.plots import run
+from vase.plots.changes import change_figure
 from vase.plots.curves import atypicality, probe_curves
 from vase.plots.latents import latent_use
 from vase.plots.page import overview
@@ -183,6 +187,59 @@ def test_odd_runs_draw_too(tmp_path: Path, make_run: Any) -> None:
     model.environments = ()
     paths = write_figures(tmp_path / "nothing", model, Record(record.stages, ()), {0: images[0]})
     assert {path.stem for path in paths} == NAMES - {"traversals", "reconstructions"}
+
+
+def with_changes(record: Record, images: dict[int, np.ndarray]) -> Record:
+    """The same rows, as a run writes them now."""
+    rows, before = [], 0
+    for row in record.rows:
+        if row["kind"] == "switch":
+            s = row["environment"]
+            change = describe_change(
+                images[before],
+                images[s],
+                atypical_before=np.zeros(24),
+                atypical_after=np.zeros(24),
+                used=np.ones(24, bool),
+                step=row["step"],
+                previous=before,
+                environment=s,
+                is_new=row["is_new"],
+                distances={},
+            )
+            row, before = {**row, "change": change.to_row()}, s
+        rows.append(row)
+    return Record(record.stages, tuple(rows))
+
+
+def test_changes_are_drawn_where_the_rows_tell_of_them(
+    tmp_path: Path, learner: Any, record: Record, images: dict[int, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[list[str]] = []
+
+    def draw(changes: Sequence[Change]) -> Figure:
+        drawn.append([change.heading for change in changes])
+        return change_figure(changes)
+
+    monkeypatch.setattr(run, "change_figure", draw)
+    now = with_changes(record, images)
+    assert {path.stem for path in write_figures(tmp_path / "now", learner, now, images)} == NAMES | {"changes"}
+    assert drawn == [["step 3,004: environment 0 → 1 (new)", "step 6,004: environment 1 → 2 (new)"]]
+    assert imread(tmp_path / "now" / "changes.png").shape[1] == 1170
+    first = {**now.switches[0], "change": None}
+    mixed = Record(now.stages, tuple(first if row is now.switches[0] else row for row in now.rows))
+    write_figures(tmp_path / "mixed", learner, mixed, images)
+    assert drawn[1:] == [["step 6,004: environment 1 → 2 (new)"]]
+
+
+def test_many_changes_are_continued_in_further_figures(
+    tmp_path: Path, coder: Any, record: Record, images: dict[int, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = with_changes(record, images)
+    few = {"overview", "atypicality", "probes"}
+    for most, names in ((2, {"changes"}), (1, {"changes", "changes-2"})):
+        monkeypatch.setattr(run, "CHANGES", most)
+        assert {path.stem for path in write_figures(tmp_path, coder, many, images)} == few | names
 
 
 def test_learners_that_can_do_less_draw_what_is_there(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from stop_at import StopAt
 
+from vase.learners.change import Change, describe_change
 from vase.learners.records import Step
 from vase.plots.run import write_run_figures
 from vase.training import Callback, Interrupted, Run, RunDirectory, RunSettings, describe, make_plan, train
-from vase.training.standard import Switches
+from vase.training.standard import StepRows, Switches
 from vase.training.summary import summary
 from vase.worlds import Batch
 
@@ -156,7 +159,7 @@ def test_switches_are_compared_with_the_truth() -> None:
     for step, environment in ((1, 0), (2, 1), (3, 1), (5, 2)):
         plan.schedule.step = step
         rows += switches.on_step(run, Step(step, environment, switched=step != 3, is_new=True, reasons=("why",)))
-    assert [tuple(row.values())[1:] for row in rows] == [
+    assert [tuple(row.values())[1:11] for row in rows] == [
         (1, 0, "moving-digits", None, 0, True, None, None, False, ["why"]),
         (2, 0, "moving-digits", 0, 1, True, None, None, True, ["why"]),
         (5, 1, "digits:12", 1, 2, True, 4, 1, False, ["why"]),
@@ -164,3 +167,38 @@ def test_switches_are_compared_with_the_truth() -> None:
     again = Switches()
     again.load_state_dict(switches.state_dict())
     assert again == switches
+
+
+def a_change() -> Change:
+    """Black before, white after."""
+    return describe_change(
+        np.zeros((4, 1, 8, 8), np.uint8),
+        np.full((4, 1, 8, 8), 255, np.uint8),
+        atypical_before=np.zeros(2),
+        atypical_after=np.zeros(2),
+        used=np.ones(2, bool),
+        step=5,
+        previous=0,
+        environment=1,
+        is_new=True,
+        distances={},
+    )
+
+
+def test_rows_say_how_strange_a_batch_was_and_what_changed() -> None:
+    plan = make_plan(SETTINGS)
+    run = Run(RunDirectory("nowhere"), plan, None)  # type: ignore[arg-type]
+    plan.schedule.step = 6
+    change = a_change()
+    posterior = np.array([1 / 3, 2 / 3, np.nan], np.float32)
+    step = Step(6, 1, switched=True, p_value=1 / 3, effect=float("inf"), posterior=posterior, change=change)
+    told = {"p_value": 0.3333333, "effect": None}
+    (switch,), (row,) = Switches().on_step(run, step), StepRows(2).on_step(run, step)
+    assert json.loads(json.dumps(switch, allow_nan=False)) == switch
+    assert {name: row[name] for name in told} == {name: switch[name] for name in told} == told
+    assert switch["posterior"] == [0.3333333, 0.6666667, None]
+    assert switch["change"] == change.to_row()
+    assert Change.from_row(switch["change"]).after.min() == 255
+    (first,), (plain,) = Switches().on_step(run, Step(6, switched=True)), StepRows(2).on_step(run, Step(6))
+    assert (first["p_value"], first["effect"], first["posterior"], first["change"]) == (None, None, [], None)
+    assert (plain["p_value"], plain["effect"]) == (None, None)

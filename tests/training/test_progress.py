@@ -107,6 +107,23 @@ def test_notes_and_switches_in_words() -> None:
     ]
 
 
+def test_what_changed_is_said_before_the_reasons() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream=stream)
+    change = {"sentence": "darker by 48 %, bluer; nearest known environment: 0, distance 0.47"}
+    lines.on_row(at(1504), a_switch(1504, change=change, reasons=["loss 2.40 times that of environment 0", "other"]))
+    lines.on_row(at(1600), a_switch(1600, change=change, is_new=False, delay=1, reasons=[]))
+    lines.on_row(at(504), a_switch(504, change=None))
+    assert stream.getvalue().splitlines() == [
+        "step 1,504: new environment 1 (4 batches after the world changed to digits): "
+        "darker by 48 %, bluer; nearest known environment: 0, distance 0.47",
+        "  reasons: loss 2.40 times that of environment 0; other",
+        "step 1,600: back in environment 1 (1 batch after the world changed to digits): "
+        "darker by 48 %, bluer; nearest known environment: 0, distance 0.47",
+        SENTENCE,
+    ]
+
+
 def test_live_display_prints_switches_above_the_bar() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
     with Display(console) as display:

@@ -136,6 +136,24 @@ def test_description_says_it_in_words(handmade: Path) -> None:
     assert "1.0e-02 (1.2 px)" in text
 
 
+def test_a_switch_says_what_changed_and_keeps_the_images_out(handmade: Path) -> None:
+    """The first row has a change, the second none, and the third is of a version that knew of none."""
+    old = summary(handmade)
+    assert [switch["change"] for switch in old["switches"]] == [None, None, None]
+    change = {"sentence": "darker by 48 %, bluer", "brightness": -0.48, "latents": [], "before": {}, "after": {}}
+    rows = [json.loads(line) for line in (handmade / "rows.jsonl").read_text().splitlines()]
+    for row in rows:
+        row |= {104: {"change": change}, 250: {"change": None}}.get(row["step"], {})
+    (handmade / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = summary(handmade)
+    told = {"sentence": "darker by 48 %, bluer", "brightness": -0.48, "latents": []}
+    assert [switch["change"] for switch in found["switches"]] == [told, None, None]
+    start = "  step 104: new environment 1 (4 batches after the world changed to digits)"
+    assert start in describe(old).splitlines()
+    assert f"{start}: darker by 48 %, bluer" in describe(found).splitlines()
+    assert json.loads((handmade / "summary.json").read_text()) == found
+
+
 def test_a_switch_nobody_announced_is_reported(handmade: Path) -> None:
     rows = [line for line in (handmade / "rows.jsonl").read_text().splitlines() if '"true_step": 100' not in line]
     (handmade / "rows.jsonl").write_text("\n".join(rows) + "\n")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from stop_at import StopAt
 
-from vase import VASE
+from vase import VASE, Change
 from vase.training import Interrupted, RunDirectory, RunSettings, describe, train
 from vase.training import plan as plan_module
 from vase.training.directory import START, RowWriter
@@ -103,6 +103,26 @@ def test_rows(reference: Path) -> None:
     assert found["end"][0]["position"]["world"] == "moving-digits"
     assert found["switch"][0]["from"] is None
     assert found["switch"][0]["step"] == 1
+
+
+def test_switch_rows_tell_what_changed_with_images_of_the_stream(reference: Path) -> None:
+    first, *switches = kinds(reference)["switch"]
+    assert (first["change"], first["p_value"], first["posterior"]) == (None, None, [])
+    batches = [batch.images for batch in plan_module.make_plan(SETTINGS).schedule]
+    assert [(row["from"], row["environment"]) for row in switches] == [(0, 1), (1, 0)]
+    assert [len(row["posterior"]) for row in switches] == [2, 3]  # those known before, and a new one
+    for row in switches:
+        change = Change.from_row(row["change"])
+        assert (change.step, change.previous, change.environment) == (row["step"], row["from"], row["environment"])
+        assert (0 <= row["p_value"] <= 1, row["effect"] > 0) == (True, True)
+        assert row["change"]["sentence"] == change.sentence
+        end = row["true_step"]
+        for examples, seen in ((change.before, batches[:end]), (change.after, batches[end : row["step"]])):
+            known = {image.tobytes() for batch in seen for image in batch}
+            assert {image.tobytes() for image in examples} <= known
+    late = [row for row in kinds(reference)["step"] if row["p_value"] is not None]
+    assert late
+    assert {row["p_value"] for row in kinds(reference)["step"] if row["step"] <= 10} == {None}  # within the burn-in
 
 
 def test_rows_do_not_depend_on_time_or_place(reference: Path, tmp_path: Path) -> None:
@@ -206,11 +226,13 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
     assert crashes == 5  # learner, callbacks, manifest, timing, summary
 
 
-@pytest.mark.parametrize("moment", ["early", "while a batch is held", "after a switch"])
+@pytest.mark.parametrize("moment", ["early", "before the world changes", "while a batch is held", "after a switch"])
 def test_an_interrupt_saves_and_resume_is_exact(reference: Path, tmp_path: Path, moment: str) -> None:
     path, number = tmp_path / "run", signal.SIGTERM if moment == "early" else signal.SIGINT
-    switch = next(row["step"] for row in kinds(reference)["switch"] if row["step"] > 1)
-    step = {"early": 3, "while a batch is held": switch - 1, "after a switch": switch + 2}[moment]
+    row = kinds(reference)["switch"][1]
+    assert row["change"], "its images were seen before the interrupt"
+    true, switch = row["true_step"], row["step"]
+    step = {"early": 3, "before the world changes": true, "while a batch is held": switch - 1}.get(moment, switch + 2)
     handler = signal.getsignal(number)
     with pytest.raises(Interrupted, match=rf"step {step} of 60. Resume with: vase train --resume --out {path}"):
         train(path, SETTINGS, callbacks=[StopAt(step, number)])
@@ -376,7 +398,8 @@ def test_damaged_or_missing_pieces_are_named(copy: Path) -> None:
         train(copy, resume=True)
     (copy / "rows.jsonl").write_bytes(rows)
     tensors = next((copy / "checkpoint").glob("learner-*"))
-    tensors.write_bytes(tensors.read_bytes()[:-1] + b"\x00")
+    *whole, last = tensors.read_bytes()
+    tensors.write_bytes(bytes([*whole, last ^ 1]))
     with pytest.raises(ValueError, match="damaged"):
         train(copy, resume=True)
     shutil.rmtree(copy / "checkpoint")

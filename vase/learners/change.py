@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
@@ -13,6 +16,7 @@ from jaxtyping import Bool, Float, UInt8
 from vase.images import as_bytes, as_floats
 from vase.learners.appearance import FEW_IMAGES
 from vase.learners.appearance_change import MIN_SCORE, compare_appearance
+from vase.rows import ChangeRow, PackedImages
 
 EXAMPLES = 4
 """Example images before and after, at most."""
@@ -104,11 +108,39 @@ class Change:
             **{name: _finite(getattr(self, name)) for name in numbers},
             "colour": None if self.colour is None else list(self.colour),
             "place": self.place,
-            "latents": [asdict(latent) for latent in self.latents],
+            "latents": [
+                {"latent": moved.latent, "before": _finite(moved.before), "after": _finite(moved.after)}
+                for moved in self.latents
+            ],
             "nearest": None if self.nearest is None else asdict(self.nearest),
             "image_counts": list(self.image_counts),
             "sentence": self.sentence,
         }
+
+    def to_row(self) -> ChangeRow:
+        """The record with its images, ready for JSON; the inverse of `from_row`."""
+        images = {"before": _pack(self.before), "after": _pack(self.after)}
+        return cast(ChangeRow, {**self.to_dict(), "findings": list(self.findings), **images})
+
+    @classmethod
+    def from_row(cls, row: ChangeRow | Mapping[str, Any]) -> Change:
+        """Rebuild a record from `to_row` or from parsed JSON."""
+        values: dict[str, Any] = {name: value for name, value in row.items() if name != "sentence"}
+        nearest, colour = values["nearest"], values["colour"]
+        numbers = ("brightness", "contrast", "sharpness", "noise")
+        return cls(
+            **values
+            | {name: math.nan if values[name] is None else values[name] for name in numbers}
+            | {
+                "colour": None if colour is None else tuple(colour),
+                "latents": tuple(_moved_latent(**moved) for moved in values["latents"]),
+                "nearest": None if nearest is None else Nearest(**nearest),
+                "findings": tuple(values["findings"]),
+                "image_counts": tuple(values["image_counts"]),
+                "before": _unpack(values["before"]),
+                "after": _unpack(values["after"]),
+            }
+        )
 
     def _unchanged(self) -> str:
         what = f"brightness, {'colour, ' * (self.colour is not None)}sharpness or place"
@@ -160,7 +192,7 @@ def describe_change(
         place=found.place,
         latents=_moved_latents(atypical_before, atypical_after, used, (len(before), len(after))),
         nearest=None if nearest is None else Nearest(nearest, others[nearest]),
-        p_value=None if p_value is None else float(p_value),
+        p_value=None if p_value is None else _finite(float(p_value)),
         findings=found.phrases,
         image_counts=(len(before), len(after)),
         before=_examples(before),
@@ -229,6 +261,24 @@ def _named(latents: list[int]) -> str:
         words.append(f"{rest} others")
     text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
     return f"latent{'s' * (len(latents) > 1)} {text}"
+
+
+def _moved_latent(latent: int, before: float | None, after: float | None) -> LatentChange:
+    """From a row, which has None for an infinite α; NaN never counts as moved."""
+    return LatentChange(latent, *(math.inf if alpha is None else alpha for alpha in (before, after)))
+
+
+def _pack(images: UInt8[np.ndarray, "n C H W"]) -> PackedImages:
+    packed = zlib.compress(images.tobytes(), 9)
+    return {"shape": list(images.shape), "zlib": base64.b64encode(packed).decode()}
+
+
+def _unpack(packed: PackedImages) -> UInt8[np.ndarray, "n C H W"]:
+    try:
+        values = np.frombuffer(zlib.decompress(base64.b64decode(packed["zlib"], validate=True)), np.uint8)
+        return values.reshape(packed["shape"]).copy()
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ValueError(f"example images of a change are damaged ({error}); use another copy of the row.") from error
 
 
 def _finite(value: float | None) -> float | None:

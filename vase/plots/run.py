@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from vase.learners.change import Change
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
+from vase.plots.changes import change_figure
 from vase.plots.curves import atypicality, probe_curves
 from vase.plots.figure_data import SHOWN, FigureData, make_figure_data
 from vase.plots.latents import latent_use
@@ -23,6 +26,7 @@ from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, make_plan
 
 IMAGES = 64  # held-out images per environment that traversals and reconstructions are drawn from
+CHANGES = 12  # of one figure; more are continued in changes-2.png and so on
 
 
 def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:
@@ -36,8 +40,8 @@ def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = Non
 def write_figures(folder: Path, learner: Learner, record: Record, images_by_environment: Images) -> list[Path]:
     """Draw every figure of a run into a folder, as PNG; returns the files.
 
-    Figures of what the learner cannot do are left out. Traversals and reconstructions show the environments with
-    held-out images that the learner knows already.
+    Figures of what the learner cannot do or the rows do not tell are left out. Traversals and reconstructions show the
+    environments with held-out images that the learner knows already.
     """
     states = learner_states(learner)
     known = {s: images for s, images in images_by_environment.items() if s < len(states)}
@@ -53,7 +57,16 @@ def write_figures(folder: Path, learner: Learner, record: Record, images_by_envi
         names = axis_labels(record)
         figures["traversals"] = lambda: traversals(learner, known, labels, colours=colours, names=names)
         figures["reconstructions"] = lambda: reconstructions(learner, known, labels)
+    changes = _changes(record)
+    for start in range(0, len(changes), CHANGES):
+        name = f"changes-{1 + start // CHANGES}" if start else "changes"
+        figures[name] = partial(change_figure, changes[start : start + CHANGES])
     return [save(draw(), Path(folder) / f"{name}.png") for name, draw in figures.items()]
+
+
+def _changes(record: Record) -> list[Change]:
+    """What changed at each announced switch, as far as the rows tell."""
+    return [Change.from_row(row["change"]) for row in record.switches if row.get("change")]
 
 
 def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureData | None:

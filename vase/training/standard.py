@@ -69,8 +69,18 @@ class Switches(Callback):
         if before is not None:
             compared = compare_switch(run.plan.timeline.switches, self.announced, run.step)
             self.announced = run.step
-        row = {"from": before, "environment": step.environment, "is_new": step.is_new, **compared}
-        return [cast(SwitchRow, {**run.row("switch"), **row, "reasons": list(step.reasons)})]
+        row = {
+            **run.row("switch"),
+            "from": before,
+            "environment": step.environment,
+            "is_new": step.is_new,
+            **compared,
+            "reasons": list(step.reasons),
+            **_evidence(step),
+            "posterior": [finite(value) for value in step.posterior.tolist()],
+            "change": None if step.change is None else step.change.to_row(),
+        }
+        return [cast(SwitchRow, row)]
 
 
 @dataclass
@@ -89,8 +99,14 @@ class StepRows(Callback):
             **{name: finite(getattr(step, name)) for name in _LOSSES},
             "atypicality": [finite(value) for value in step.atypicality.tolist()],
             "mask": step.mask.tolist(),
+            **_evidence(step),
         }
         return [cast(StepRow, row)]
+
+
+def _evidence(step: Step) -> dict[str, float | None]:
+    """How strange the batch was; None where nothing was tested."""
+    return {"p_value": finite(step.p_value), "effect": finite(step.effect)}
 
 
 def finite(value: float) -> float | None:

@@ -16,6 +16,7 @@ from vase.training.directory import RunDirectory
 
 NONE = "–"
 """The entry for what was not measured."""
+_IMAGES = ("before", "after")  # of the row of a change
 
 
 def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "sources": config["sources"],
         "preset": config["settings"]["preset"],
         "seed": config["settings"]["seed"],
-        **switch_summary(record),
+        **_switches(record),
         **_latents(record),
         "identity": _scores(record, "accuracy"),
         "position": {metric: _scores(record, metric) for metric in ("mse", "pixels")},
@@ -41,6 +42,16 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
     }
     checkpoint.write_json_atomic(directory.path / "summary.json", found)
+    return found
+
+
+def _switches(record: Record) -> dict[str, Any]:
+    """The switches beside the truth, each with what changed, without its images; None for a run that does not say."""
+    found = switch_summary(record)
+    changes = {row["step"]: row.get("change") for row in record.of("switch")}
+    for switch in found["switches"]:
+        change = changes[switch["step"]]
+        switch["change"] = change and {name: value for name, value in change.items() if name not in _IMAGES}
     return found
 
 
@@ -111,13 +122,17 @@ def _headline(found: dict[str, Any]) -> str:
 
 
 def switch_sentence(row: Mapping[str, Any]) -> str:
-    """An announced switch in one line, with the learner's reasons."""
+    """An announced switch in one line, with what changed; the learner's reasons follow, on a second line if need be."""
     what = f"new environment {row['environment']}" if row["is_new"] else f"back in environment {row['environment']}"
     if row["false_alarm"]:
         when = f"false alarm: the world is still {row['world']}"
     else:
         when = f"{_count(row['delay'], 'batch')} after the world changed to {row['world']}"
-    return f"step {row['step']:,}: {what} ({when})" + (f": {'; '.join(row['reasons'])}" if row["reasons"] else "")
+    change, reasons = row.get("change"), "; ".join(row["reasons"])
+    text = f"step {row['step']:,}: {what} ({when})"
+    if not change:
+        return f"{text}: {reasons}" if reasons else text
+    return f"{text}: {change['sentence']}" + (f"\n  reasons: {reasons}" if reasons else "")
 
 
 def _switch_lines(found: dict[str, Any]) -> list[str]:
