@@ -32,7 +32,7 @@ METHODS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("decode", Networks, ("decode",)),
     ("backward", torch.Tensor, ("backward",)),
     ("dreams", DreamBuffer, ("sample",)),
-    ("inference of the environment", ShiftDetector, ("rejection_reasons", "infer")),
+    ("inference of the environment", ShiftDetector, ("fit", "receive", "update")),
     ("used latents", vase_learner, ("noise_tolerance",)),
     ("EMA weights", EMANetworks, ("update_ema",)),
     ("optimiser", torch.optim.Adam, ("step", "zero_grad")),

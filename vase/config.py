@@ -248,6 +248,7 @@ class VASEConfig:
         return cls(
             image_shape=image_shape,
             capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
+            environments=EnvironmentConfig(false_alarm_every=max(10_000, 100 * stage_steps)),
             dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),
         )

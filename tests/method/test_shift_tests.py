@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vase.config import EnvironmentConfig, MaskConfig
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.shift_detector import ShiftDetector
-from vase.method.shift_tests import LossTest, MaskTest, ShiftTest, evident_loss
+from vase.method.shift_tests import FITS, Evidence, LossTest, MaskTest, ShiftTest, evident_loss
 from vase.method.statistics import BatchStatistics
 
 N = 24
@@ -54,7 +54,10 @@ def reasons(
         test = MaskTest(mask, abrupt=abrupt)
         test.atypicality_ema[e.index] = alpha(calm)
         tests.append(test)
-    return ShiftDetector(tests, patience=4).rejection_reasons(e, batch(loss, a))
+    fit = ShiftDetector(tests, EnvironmentConfig()).fit(e, [batch(loss, a)])
+    assert fit.p_value == (0.0 if fit.reasons else 1.0)  # thresholds know nothing in between
+    assert math.isnan(fit.effect)
+    return fit.reasons
 
 
 class TestLoss:
@@ -80,6 +83,33 @@ class TestLoss:
 
     def test_an_undefined_loss_does_not_fit(self):
         assert len(reasons(record(), math.nan, alpha())) == 1
+
+
+class TestEvidence:
+    def test_what_fits_has_no_reason(self):
+        assert FITS.p_value == 1.0
+        assert FITS.reason == ""
+        assert math.isnan(FITS.effect)
+
+    def test_a_plain_threshold_is_certain(self):
+        test = LossTest(EnvironmentConfig(kappa=1.5))
+        assert test.evidence(record(), batch(15.0)) == FITS
+        found = test.evidence(record(), batch(20.0))
+        assert found.p_value == 0.0
+        assert found.reason == "loss 20.0 is 2.00 times that of environment 0 (10.0), more than κ = 1.5"
+
+    def test_a_test_of_ones_own_needs_only_evidence(self):
+        class Never(ShiftTest):
+            def evidence(self, record, batch):
+                return Evidence(0.25, "never", 2.0)
+
+        test, e = Never(), record()
+        test.update(e, batch())
+        test.load_state_dict(test.state_dict())
+        assert test.state_dict() == {}
+        assert test.arrived(e) is None
+        assert test.needs_networks
+        assert test.knows_all
 
 
 class TestMask:
@@ -165,8 +195,8 @@ class TestAtypicalityAverage:
     def test_small_batches_neither_testify_nor_count(self):
         test, e = MaskTest(MASK, abrupt=True), record()
         small = batch(a=alpha({3: 9.0}), images=15)
-        assert test.rejection_reason(e, small) is None
-        assert test.rejection_reason(e, batch(a=alpha({3: 9.0}), images=16)) is not None
+        assert test.evidence(e, small) == FITS
+        assert test.evidence(e, batch(a=alpha({3: 9.0}), images=16)).p_value == 0.0
         test.update(e, small)
         assert test.atypicality_ema == {}
 

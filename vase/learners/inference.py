@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -65,14 +66,19 @@ def explain(
     if len(x) < FEW:
         reasons = (*reasons, f"weak evidence: {len(x)} image{'s' * (len(x) > 1)}")
     order = sorted(fits)
+    p_values = np.array([fits[s].p_value for s in order], np.float32)
+    test, chances = _fingerprint_test(detector), posterior(fits, detector.level)
+    if len(x) < FEW and test is not None:  # as for single images: by their likelihood
+        likelihoods = test.log_likelihoods(x, len(order)).sum(0, keepdim=True)
+        chances = assign(likelihoods, torch.from_numpy(p_values).double()[None], detector.level)[1][0]
     return Inference(
         q.mean(0).cpu().numpy(),
         q.cpu().numpy(),
         environment,
         verdict,
         reasons,
-        posterior=posterior(fits, detector.level),
-        p_values=np.array([fits[s].p_value for s in order], np.float32),
+        posterior=chances,
+        p_values=p_values,
         effects=np.array([fits[s].effect for s in order], np.float32),
         environments=each,
         image_posterior=each_posterior,

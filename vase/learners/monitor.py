@@ -88,6 +88,7 @@ class ShiftMonitor:
             fit,
             switched=True,
             is_new=change.is_new,
+            dropped=decision.dropped,
             posterior=posterior(decision.fits, self.detector.level),
             change=change,
             reasons=reasons,

@@ -79,13 +79,12 @@ class VASE(Composition):
         if not c.enabled or record.age < c.burn_in:
             return self._update(forward)
         fit = self._fit_current(forward.batch)
-        told: dict[str, Any] = {"p_value": fit.p_value, "effect": fit.effect}
         decision = self.detector_.receive(self.workers_.gather(x), fit, self._judge, record)
+        told: dict[str, Any] = {"p_value": fit.p_value, "effect": fit.effect, "dropped": decision.dropped}
         if decision.held:
             return self._report(None, held=True, reasons=fit.reasons, **told)
         if decision.there:
             return self._switch(decision, told)
-        told["dropped"] = decision.dropped
         if not decision.here:
             return self._report(None, **told)
         if len(decision.here) == 1 and not decision.dropped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,22 +126,27 @@ class ShiftDetector:
         patience = self.patience(len(x))
         if len(self.held) < patience:
             return Decision()
-        if not self._foreign(judge, current):
-            outliers = self._outliers(judge, current)
-            held = self.release()
-            here = tuple(x for i, x in enumerate(held) if i not in outliers)
-            return Decision(here=here, dropped=len(outliers))
+        outliers = self._outliers(judge, current)
+        if not self._foreign(judge, current, outliers):
+            return self._keep(self.release(), outliers)
         # The stream may have changed anywhere among the held batches: where is the evidence strongest?
         tails = [judge(torch.cat(self.held[i:]), [current])[current] for i in range(len(self.held))]
         since = min(range(len(tails)), key=lambda i: (tails[i].p_value, -tails[i].strength * (len(tails) - i)))
         if len(self.held) - since < patience and len(self.held) < 2 * patience - 1:
             return Decision()
         held = self.release()
-        fits = judge(torch.cat(held[since:]), None)
+        kept, fits = self._keep(held[:since], outliers), judge(torch.cat(held[since:]), None)
         others = {s: fit for s, fit in fits.items() if s != current}
-        return Decision(held[:since], held[since:], self.best(others) if others else None, fits)
+        environment = self.best(others) if others else None
+        return replace(kept, there=held[since:], environment=environment, fits=fits)
 
-    def _foreign(self, judge: Judge, current: int) -> bool:
+    @staticmethod
+    def _keep(batches: Sequence[Images], outliers: set[int]) -> Decision:
+        """Batches of the current environment, without outliers."""
+        here = tuple(x for i, x in enumerate(batches) if i not in outliers)
+        return Decision(here=here, dropped=len(batches) - len(here))
+
+    def _foreign(self, judge: Judge, current: int, outliers: set[int]) -> bool:
         """Whether the batches after the first, which aroused suspicion, confirm it.
 
         They do not depend on the first: a false alarm needs two improbable events, SUSPICION and level/SUSPICION, which
@@ -151,7 +156,6 @@ class ShiftDetector:
         confirming = self.held[1:] or self.held
         if judge(torch.cat(confirming), [current])[current].p_value >= self.level / SUSPICION:
             return False
-        outliers = self._outliers(judge, current)
         rest = [x for i, x in enumerate(self.held) if i not in outliers]
         came_back = bool(rest) and len(self.held) - 1 not in outliers
         return not (outliers and came_back and judge(torch.cat(rest), [current])[current].p_value >= SUSPICION)

@@ -188,9 +188,7 @@ def _score(
 
 def make_learner(name: str, image_shape: tuple[int, int, int], seed: int, rate: float = RATES[0]) -> Any:
     """A learner that expects `rate` false alarms in 10,000 batches: one of LEARNERS, or "package.module:Class"."""
-    config = VASEConfig.laptop(image_shape)
-    if rate != RATES[0]:
-        config = config.with_values({"environments.false_alarm_every": round(10_000 / rate)})
+    config = VASEConfig.laptop(image_shape).with_values({"environments.false_alarm_every": round(10_000 / rate)})
     return resolve(LEARNERS.get(name, name))(config, seed=seed)
 
 
