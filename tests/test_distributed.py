@@ -156,7 +156,9 @@ with init_distributed("cpu") as us:
     }
     module = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(module.weight)
-    us.wrap(module)(torch.full((1, 1), 2.0 + us.rank)).sum().backward()  # kept, the wrapper keeps the group's threads
+    wrapped = us.wrap(module)
+    wrapped(torch.full((1, 1), 2.0 + us.rank)).sum().backward()
+    del wrapped  # at exit it would still keep the threads of the group
     found["gradient"] = module.weight.grad.item()
     for name, attempt in (
         ("unequal", lambda: us.gather(torch.zeros(2 + us.rank))),

@@ -30,7 +30,7 @@ from vase.metrics.latents import alignment
 from vase.rows import Row
 from vase.worlds.spec import title
 
-PATIENCE = "a decision takes `environments.patience` batches, 4 in the presets laptop and paper"
+PATIENCE = "a decision takes 4 batches in the presets laptop and paper"
 
 
 def forgetting(results: Results) -> Table:
