@@ -7,6 +7,7 @@ one worker, and nothing here does anything.
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import re
 import signal
@@ -156,6 +157,8 @@ def init_distributed(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iter
             raise ValueError(f"WORLD_SIZE={size}, but {name} is not set: start the workers with torchrun.")
     rank = int(os.environ["RANK"])
     backend = _backend(device, int(os.environ["LOCAL_RANK"]), size)
+    # Its functions have the group as a default argument: imported later, by DDP, they would keep its threads for ever.
+    importlib.import_module("torch.distributed.nn")
     try:
         dist.init_process_group(backend, timeout=timeout)
         atexit.register(_leave)  # after an error: closed at once, it would end the others before this one can speak
