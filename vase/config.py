@@ -49,8 +49,10 @@ class NetworkConfig:
     """p(x|z,s). Paper: Bernoulli; Gaussian of fixed variance for DM Lab."""
     gaussian_std: float = 0.1
     """Standard deviation of the Gaussian likelihood; the paper does not give it."""
-    init: Literal["fan-in", "torch"] = "fan-in"
-    """Initial weights: normal with std 1/√fan_in, or PyTorch's default."""
+    decoder: Literal["transposed", "broadcast"] = "transposed"
+    """'transposed': the paper's transposed convolutions. 'broadcast': the code at every place, beside its coordinates."""
+    init: Literal["fan-in", "he", "torch"] = "fan-in"
+    """Initial weights: normal with std 1/√fan_in or √(2/fan_in), or PyTorch's default."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """Arithmetic of the networks' passes; weights, losses and decisions are float32. 'auto': bfloat16 where it pays."""
 
@@ -70,11 +72,13 @@ class CapacityConfig:
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
     c_max: float = 25.0
     """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
+    reconstruction: float = 1.0
+    """Weight of the reconstruction beside the KL, in units of the paper's balance: 64·64 / (channels·height·width)."""
     ramp_steps: int = 3180
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
-        _validate(self, "capacity.", nonnegative="gamma c_max", at_least_1="ramp_steps")
+        _validate(self, "capacity.", nonnegative="gamma c_max", positive="reconstruction", at_least_1="ramp_steps")
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,25 @@ class RecruitConfig:
 
 
 @dataclass(frozen=True)
+class IndependenceConfig:
+    """Total correlation and decorrelation of a young environment's own latents; not in the paper."""
+
+    enabled: bool = False
+    """Off: the capacity alone has to disentangle, as in the paper."""
+    total_correlation: float = 6.0
+    """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n))."""
+    decorrelation: float = 20.0
+    """Weight of the covariances of posterior means."""
+    hold: int = 1000
+    """Batches of an environment during which the weights are full."""
+    until: int = 2000
+    """Batches of an environment after which they are zero."""
+
+    def __post_init__(self) -> None:
+        _validate(self, "independence.", nonnegative="total_correlation decorrelation hold until")
+
+
+@dataclass(frozen=True)
 class VASEConfig:
     """Everything that defines a learner, apart from its seed and device."""
 
@@ -199,6 +222,7 @@ class VASEConfig:
     environments: EnvironmentConfig = field(default_factory=EnvironmentConfig)
     dreaming: DreamConfig = field(default_factory=DreamConfig)
     recruiting: RecruitConfig = field(default_factory=RecruitConfig)
+    independence: IndependenceConfig = field(default_factory=IndependenceConfig)
     learning_rate: float = 6e-4
     """Adam's step size. Paper: 6e-4."""
     batch_size: int = 64
@@ -223,6 +247,11 @@ class VASEConfig:
             "'deviance' with a Gaussian likelihood, whose −log p can be negative, so that no ratio of it has a meaning",
         )
         _require(self.batch_size >= 2, "batch_size", self.batch_size, "at least 2")
+
+    @property
+    def reconstruction_weight(self) -> float:
+        """What the sum over pixels is multiplied by, so that the KL weighs as much as for the paper's 64×64 images."""
+        return self.capacity.reconstruction * 64 * 64 / math.prod(self.image_shape)
 
     @classmethod
     def paper(cls, image_shape: tuple[int, int, int] = (1, 64, 64)) -> VASEConfig:

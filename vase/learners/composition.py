@@ -26,6 +26,7 @@ from vase.method.objective import Objective
 from vase.method.recruiting import LatentRecruiter
 from vase.method.shift_detector import ShiftDetector
 from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
+from vase.method.total_correlation import Independence
 from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
@@ -47,6 +48,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
     optimiser_: torch.optim.Adam
     dreams_: DreamBuffer
     recruiter_: LatentRecruiter
+    independence_: Independence
     objective_: Objective
     generator_: torch.Generator
     recent_: deque[Images]
@@ -103,6 +105,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.detector_ = ShiftDetector(self._make_tests(config), environments)
         self.dreams_ = DreamBuffer(config, likelihood, self.seed)
         self.recruiter_ = LatentRecruiter(config.recruiting, n)
+        self.independence_ = Independence(config.independence)
         self.objective_ = Objective(config, likelihood)
         self.likelihood_, self.device_ = likelihood, device
         self.gated_ = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
@@ -189,6 +192,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
             "detector": self.detector_.state_dict(),
             "dreams": self.dreams_.state_dict(),
             "recruiter": self.recruiter_.state_dict(),
+            "independence": self.independence_.state_dict(),
             "generator": {"state": self.generator_.get_state()},
             "last": {"alpha": self.alpha_},
             "recent": {f"{i:03d}": self.workers_.gather(x) for i, x in enumerate(self.recent_)},
@@ -207,6 +211,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.memory_.load_state_dict(state["memory"])
         self.detector_.load_state_dict(state["detector"], self.device_)
         self.recruiter_.load_state_dict(state["recruiter"])
+        self.independence_.load_state_dict(state["independence"])
         self.generator_.set_state(state["generator"]["state"])
         self.alpha_ = state["last"]["alpha"].clone()
         recent = [state["recent"][key].to(self.device_) for key in sorted(state["recent"])]

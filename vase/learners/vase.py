@@ -18,7 +18,7 @@ from vase.learners.composition import Composition
 from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
 from vase.method.atypicality import atypicality
-from vase.method.capacity import capacity_target
+from vase.method.capacity import capacity_target, sample_posterior
 from vase.method.dream_buffer import Dreams
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.objective import Outputs
@@ -165,10 +165,29 @@ class VASE(Composition):
             return z if dreams is None else torch.cat([z, dreams.z])
 
         out = Outputs(*self.forward_(met, sample, s, len(memory)))
+        record, here_only = memory.record, (out.mean[:b], out.log_var[:b])
+        independence = self.independence_(
+            sample_posterior(*here_only, active, noise),
+            *here_only,
+            record.active & ~memory.used_by_others(record.index),
+            record.index,
+            record.age,
+            workers,
+        )
         kl_weight = self.recruiter_.kl_weight(self.steps_)
         kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
         return Forward(
-            *self.objective_(out, x, here, active, dreams, step=self.steps_, kl_weight=kl_weight, workers=workers)
+            *self.objective_(
+                out,
+                x,
+                here,
+                active,
+                dreams,
+                step=self.steps_,
+                kl_weight=kl_weight,
+                independence=independence,
+                workers=workers,
+            )
         )
 
     def sample_dreams(self, n: int) -> Dreams | None:
@@ -346,5 +365,9 @@ class VASE(Composition):
         _, mean, _ = self.networks_.encode(x)
         active = record.active.to(self.device_)
         return noise_tolerance(
-            lambda z: self._decode(self.networks_, z * active, record.index), mean, self.likelihood_, record.active
+            lambda z: self._decode(self.networks_, z * active, record.index),
+            mean,
+            self.likelihood_,
+            record.active,
+            weight=self.config_.reconstruction_weight,
         ).cpu()

@@ -47,6 +47,7 @@ class Objective:
         *,
         step: int,
         kl_weight: Float[Tensor, "N"] | None,
+        independence: Float[Tensor, ""] | None = None,
         workers: Distributed,
     ) -> tuple[Float[Tensor, ""], BatchStatistics]:
         """(loss, statistics) of the batch x in environment s."""
@@ -68,8 +69,10 @@ class Objective:
         if workers.size > 1:  # the value of the whole batch with the gradient of this worker's shard
             kl = kl + (kl_in(vector, n) - kl).detach()
         capacity = capacity_term(kl, capacity_target(step, c.capacity), c.capacity, kl_weight)
-        loss = nll + capacity + classifier
+        pressure = capacity if independence is None else capacity + independence
+        pixels = nll if dreams is None else nll + c.dreaming.decoder_weight * decoder
+        loss = c.reconstruction_weight * pixels + pressure + classifier
         if dreams is not None:
-            loss = loss + c.dreaming.encoder_weight * encoder + c.dreaming.decoder_weight * decoder
-        losses, alpha, candidate = from_vector(vector, capacity, n, c.dreaming)
+            loss = loss + c.dreaming.encoder_weight * encoder
+        losses, alpha, candidate = from_vector(vector, pressure, n, c)
         return loss, BatchStatistics(x, losses, alpha, b * workers.size, candidate)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vase.config import DreamConfig
+from vase.config import VASEConfig
 from vase.method.atypicality import kl_of_moments, moments
 from vase.nn.likelihood import Images
 
@@ -63,17 +63,18 @@ def kl_in(vector: Float[Tensor, "F"], n_latents: int) -> Float[Tensor, "N"]:
 
 
 def from_vector(
-    vector: Float[Tensor, "F"], capacity: Float[Tensor, ""], n_latents: int, weights: DreamConfig
+    vector: Float[Tensor, "F"], pressure: Float[Tensor, ""], n_latents: int, config: VASEConfig
 ) -> tuple[dict[str, float], Float[Tensor, "N"], int]:
-    """LOSS_TERMS, α and ŝ from `to_vector`, with the capacity term that was computed from it."""
+    """LOSS_TERMS, α and ŝ from `to_vector`, with the capacity and independence terms, which are in no vector."""
     *host, added = (
-        torch.cat([vector, capacity.detach()[None]])
+        torch.cat([vector, pressure.detach()[None]])
         .cpu()
         .split([_TERMS, n_latents, 3 * n_latents, len(vector) - _TERMS - 4 * n_latents, 1])
     )
     terms, kl, statistics, votes = host
     nll, deviance, encoder, decoder, classifier = terms.tolist()
-    loss = nll + float(added) + weights.encoder_weight * encoder + weights.decoder_weight * decoder + classifier
+    pixels = config.reconstruction_weight * (nll + config.dreaming.decoder_weight * decoder)
+    loss = pixels + float(added) + config.dreaming.encoder_weight * encoder + classifier
     values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
     losses = dict(zip(LOSS_TERMS, values, strict=True))
     return losses, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax())

@@ -23,11 +23,12 @@ def noise_tolerance(
     p: Likelihood,
     active: Bool[Tensor, "N"] | None = None,
     delta: float = 0.01,
+    weight: float = 1.0,
 ) -> Float[Tensor, "N"]:
     """σ_n that minimises E_ε[−log p(x|z+ε_n)] − log σ_n, in closed form.
 
     To second order in σ_n the objective is const + ½σ_n²H_n − log σ_n, so σ_n = 1/√H_n with the Gauss-Newton curvature
-    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²). The derivative is a forward difference, which is exact up to kinks for a
+    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²), times the `weight` of the reconstruction. The derivative is a forward difference, which is exact up to kinks for a
     decoder of ReLUs; all `active` latents go in one batch, and the others, which the decoder does not see, in none.
     """
     n = z.shape[1]
@@ -38,7 +39,7 @@ def noise_tolerance(
     slope = (moved - here[:, None]) / delta
     curvature = z.new_zeros(n)
     curvature[latents] = (slope.square() * p.curvature(here)[:, None]).flatten(2).sum(2).mean(0)
-    return curvature.clamp_min(LARGEST_STD**-2).rsqrt()
+    return (weight * curvature).clamp_min(LARGEST_STD**-2).rsqrt()
 
 
 def close_gates(

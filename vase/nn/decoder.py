@@ -36,6 +36,36 @@ class DeconvImage(nn.Module):
         return conv_transpose2d_fast(y, self.deconvs[-1])
 
 
+class BroadcastImage(nn.Module):
+    """A decoder that knows where things are: the code at every place of a grid, beside the place's coordinates.
+
+    The cheap form of Watters et al. (2019): a linear map of the code and one of the coordinates, added on a grid of a
+    quarter of the image, a 1×1 convolution, and two transposed convolutions.
+    """
+
+    coordinates: Tensor
+
+    def __init__(self, image_shape: tuple[int, int, int], channels: tuple[int, ...], hidden: int) -> None:
+        super().__init__()
+        depth, height, width = image_shape
+        wide, narrow = channels[-1], channels[0]
+        y, x = torch.meshgrid(torch.linspace(-1, 1, height // 4), torch.linspace(-1, 1, width // 4), indexing="ij")
+        self.register_buffer("coordinates", torch.stack([x, y])[None], persistent=False)
+        self.linear = nn.Linear(hidden, wide)
+        self.place = nn.Conv2d(2, wide, 1)
+        self.mix = nn.Conv2d(wide, wide, 1)
+        self.deconvs = nn.ModuleList(
+            nn.ConvTranspose2d(a, b, 4, stride=2, padding=1) for a, b in itertools.pairwise((wide, narrow, depth))
+        )
+
+    def forward(self, h: Float[Tensor, "B hidden"]) -> Float[Tensor, "B C H W"]:
+        """Parameters of the likelihood of each pixel."""
+        y = self.linear(h)[:, :, None, None] + self.place(self.coordinates)
+        y = F.relu_(self.mix(F.relu_(y.contiguous(memory_format=torch.channels_last))))
+        y = F.relu_(conv_transpose2d_fast(y, self.deconvs[0]))
+        return conv_transpose2d_fast(y, self.deconvs[1])
+
+
 class Decoder(nn.Module):
     """θ: a hidden layer that sees z and the one-hot s, and any module from it (B, hidden) to images.
 

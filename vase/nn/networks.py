@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from vase.config import VASEConfig
 from vase.nn.classifier import EnvironmentClassifier
-from vase.nn.decoder import Decoder, DeconvImage, check_image
+from vase.nn.decoder import BroadcastImage, Decoder, DeconvImage, check_image
 from vase.nn.encoder import ConvFeatures, Encoder, count_features
 from vase.nn.init import initialise
 from vase.nn.modes import evaluating
@@ -29,7 +29,7 @@ class Networks(nn.Module):
       config: sizes and initialisation.
       generator: all weights are drawn from it.
       encoder: a module from images to features (B, F), instead of the paper's convolutions.
-      decoder: a module from (B, hidden) to images, instead of the paper's transposed convolutions.
+      decoder: a module from (B, hidden) to images, instead of the one that the configuration names.
 
     Modules that are passed are copied, and keep the weights they have.
     """
@@ -44,7 +44,8 @@ class Networks(nn.Module):
         super().__init__()
         net, shape = config.network, config.image_shape
         features = ConvFeatures(shape, net.channels, net.hidden) if encoder is None else copy.deepcopy(encoder)
-        image = DeconvImage(shape, net.channels, net.hidden) if decoder is None else copy.deepcopy(decoder)
+        make_image = BroadcastImage if net.decoder == "broadcast" else DeconvImage
+        image = make_image(shape, net.channels, net.hidden) if decoder is None else copy.deepcopy(decoder)
         n_features = net.hidden if encoder is None else count_features(features, shape)
         if decoder is not None:
             check_image(image, net.hidden, shape)
