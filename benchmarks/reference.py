@@ -150,7 +150,8 @@ class Reference:
         }
         classifier = F.cross_entropy(self.nets.classifier(h.detach())[:, :count], s)
         found = {"reconstruction": nll(y, x), "kl": kl}
-        loss = found["reconstruction"] + objective[self.c.capacity.objective]
+        balance = self.c.reconstruction_weight
+        loss = balance * found["reconstruction"] + objective[self.c.capacity.objective]
         if dreams is not None:
             past, z = dreams
             with torch.no_grad():
@@ -162,10 +163,8 @@ class Reference:
             found["dream_encoder"] = ((mean - old_mean) ** 2 + spread**2).sum(1).mean()
             found["dream_decoder"] = nll(self.nets.decode(z, past), dreamt) - nll(old_y, dreamt)
             classifier = classifier + F.cross_entropy(self.nets.classifier(h.detach())[:, :count], past)
-            weights = self.c.dreaming
-            loss = (
-                loss + weights.encoder_weight * found["dream_encoder"] + weights.decoder_weight * found["dream_decoder"]
-            )
+            loss = loss + self.c.dreaming.encoder_weight * found["dream_encoder"]
+            loss = loss + balance * self.c.dreaming.decoder_weight * found["dream_decoder"]
         return {"loss": loss + classifier, **found, "classifier": classifier}
 
     @torch.no_grad()
@@ -178,7 +177,7 @@ class Reference:
         plus, minus = self.nets.decode(moved, label(self.current, moved)).unflatten(0, (2, len(x), self.n))
         slope = (plus - minus) / (2 * delta)
         curvature = (slope**2 * (p * (1 - p))[:, None]).flatten(2).sum(2).mean(0)
-        return curvature.clamp_min(1e-6).rsqrt()
+        return (self.c.reconstruction_weight * curvature).clamp_min(1e-6).rsqrt()
 
 
 def atypicality(mean: Tensor, log_var: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class NetworkConfig:
     gaussian_std: float = 0.1
     """Standard deviation of the Gaussian likelihood; the paper does not give it."""
     decoder: Literal["transposed", "broadcast"] = "transposed"
-    """'transposed': the paper's transposed convolutions. 'broadcast': the code at every place, beside its coordinates."""
+    """'transposed': the paper's transposed convolutions. 'broadcast': the code at every place, with coordinates."""
     init: Literal["fan-in", "he", "torch"] = "fan-in"
     """Initial weights: normal with std 1/√fan_in or √(2/fan_in), or PyTorch's default."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"

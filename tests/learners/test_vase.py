@@ -121,10 +121,9 @@ def test_full_loss_is_the_weighted_sum_of_its_parts():
     assert last.dream_encoder > 0
     assert last.dream_decoder > 0
     assert last.loss == pytest.approx(
-        last.reconstruction
+        4 * (last.reconstruction + d.decoder_weight * last.dream_decoder)  # 64·64 pixels in the paper, 32·32 here
         + 5.0 * (last.kl - last.capacity) ** 2
         + d.encoder_weight * last.dream_encoder
-        + d.decoder_weight * last.dream_decoder
         + last.classifier,
         rel=1e-4,
     )

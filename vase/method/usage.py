@@ -28,8 +28,9 @@ def noise_tolerance(
     """σ_n that minimises E_ε[−log p(x|z+ε_n)] − log σ_n, in closed form.
 
     To second order in σ_n the objective is const + ½σ_n²H_n − log σ_n, so σ_n = 1/√H_n with the Gauss-Newton curvature
-    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²), times the `weight` of the reconstruction. The derivative is a forward difference, which is exact up to kinks for a
-    decoder of ReLUs; all `active` latents go in one batch, and the others, which the decoder does not see, in none.
+    H_n = Σ_pixels (∂y/∂z_n)²·(−∂² log p/∂y²), times the `weight` of the reconstruction. The derivative is a forward
+    difference, which is exact up to kinks for a decoder of ReLUs; all `active` latents go in one batch, and the others,
+    which the decoder does not see, in none.
     """
     n = z.shape[1]
     latents = torch.arange(n, device=z.device) if active is None else active.nonzero().flatten().to(z.device)

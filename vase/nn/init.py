@@ -14,7 +14,8 @@ Init = Literal["fan-in", "he", "torch"]
 def initialise(module: nn.Module, scheme: Init, generator: torch.Generator) -> None:
     """Draw the weights of every linear and convolutional layer of a module.
 
-    'fan-in': normal with std 1/√fan_in, biases zero; 'he': with std √(2/fan_in), which ReLUs keep. 'torch': PyTorch's default, uniform in ±1/√fan_in.
+    'fan-in': normal with std 1/√fan_in, biases zero; 'he': with std √(2/fan_in), so that ReLUs keep the scale.
+    'torch': PyTorch's default, uniform in ±1/√fan_in.
     """
     for layer in module.modules():
         if not isinstance(layer, nn.Conv2d | nn.Linear | nn.ConvTranspose2d):
