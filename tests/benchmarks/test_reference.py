@@ -45,6 +45,7 @@ def test_the_reference_has_the_learner_s_losses_and_gradients(objective, dreamin
         {
             "capacity.objective": objective,
             "environments.burn_in": 0,
+            "environments.inference": "paper",
             "environments.kappa": 1e9,
             "mask.threshold": 1e9,
             "dreaming.gates": False,

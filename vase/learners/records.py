@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from vase.learners.change import Change
+if TYPE_CHECKING:  # reading records of a run imports nothing heavy
+    from vase.learners.change import Change
 
 
 @dataclass(frozen=True, eq=False)
