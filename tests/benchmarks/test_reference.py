@@ -108,6 +108,7 @@ def test_the_reference_finds_the_noise_that_latents_tolerate():
             nets.encode(x)[1],
             model.likelihood_,
             active,
+            weight=SMOKE.reconstruction_weight,
         )
     mine = plain.noise_tolerance(x, delta=0.01)
     assert torch.allclose(mine.log(), theirs.log(), atol=0.2)  # central against forward differences

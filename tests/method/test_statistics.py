@@ -24,9 +24,9 @@ class TestVector:
         log_var = torch.tensor([[0.0, math.log(2.0)]] * 2)
         vector = to_vector(terms, torch.tensor([1.5, 0.5]), mean, log_var, torch.tensor([[0.0, 1.0], [0.0, 3.0]]))
         assert kl_in(vector, 2).tolist() == [1.5, 0.5]
-        losses, alpha, candidate = from_vector(vector, torch.tensor(7.0), 2, CONFIG.dreaming)
+        losses, alpha, candidate = from_vector(vector, torch.tensor(7.0), 2, CONFIG)
         weights = CONFIG.dreaming
-        loss = 10 + 7 + 0.25 + 0.5 * weights.encoder_weight + 2 * weights.decoder_weight
+        loss = 4 * (10 + 2 * weights.decoder_weight) + 7 + 0.25 + 0.5 * weights.encoder_weight
         assert losses == {
             "loss": pytest.approx(loss),
             "reconstruction": 10.0,
