@@ -13,7 +13,7 @@ from typing import Any
 
 from vase.cli.options import add_shared
 from vase.cli.parsing import whole_number
-from vase.experiments.shifts.settings import DETECTORS, SIZES
+from vase.experiments.shifts.settings import DETECTORS, LEARNERS, PARTS, SIZES
 from vase.experiments.tables import FORMATS
 
 EXAMPLE = "vase experiment shifts --only monitor ks-latents --streams 8 --seeds 0"
@@ -21,10 +21,12 @@ EXAMPLE = "vase experiment shifts --only monitor ks-latents --streams 8 --seeds 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `vase experiment shifts`."""
-    names = f"of {', '.join(DETECTORS)}, vase, and package.module:Class of your own (default: all but vase)"
+    learners = [name for name in LEARNERS if name not in DETECTORS]
+    names = f"of {', '.join((*DETECTORS, *learners))}, and package.module:Class of your own (default: all but vase*)"
     parser.add_argument("--only", nargs="+", default=list(DETECTORS), metavar="DETECTOR", help=names)
     parser.add_argument("--size", choices=tuple(SIZES), default="full", help="how much to run (default: %(default)s)")
     parser.add_argument("--smoke", dest="size", action="store_const", const="smoke", help="the same as --size smoke")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="(default: all)")
     parser.add_argument("--streams", type=whole_number, metavar="N", help="(default: 40, smoke 4)")
     parser.add_argument("--seeds", help="e.g. 0-4 or 0,1,7 (default: full 0-2, others 0)")
     parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
@@ -70,6 +72,7 @@ def _compute(arguments: argparse.Namespace) -> None:
     if arguments.streams is not None and arguments.streams < 1:
         raise ValueError(f"streams={arguments.streams}: must be at least 1.")
     options: dict[str, Any] = {"results": arguments.results, "runs": arguments.runs, "streams": arguments.streams}
+    options["parts"] = arguments.parts
     options["seeds"] = read_seeds(arguments.seeds) if arguments.seeds else ()
     size = SIZES[arguments.size]
 

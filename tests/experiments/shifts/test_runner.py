@@ -18,9 +18,11 @@ from vase.experiments.shifts.analysis import Row, Scores, curve, kinds_table, ma
 from vase.experiments.shifts.evidence import SmallVAE
 from vase.experiments.shifts.figures import FIGURES
 from vase.experiments.shifts.runner import ResultFile, cells_of, make_learner, run
-from vase.experiments.shifts.settings import FULL, RATES, SIZES, Size
+from vase.experiments.shifts.settings import FULL, LEARNERS, RATES, SIZES, Size
 from vase.experiments.shifts.single import single_batches
 from vase.experiments.shifts.streams import Segment, ShiftStream, Source
+from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
+from vase.method.shift_tests import LossTest, MaskTest
 from vase.metrics.detection import Score, Truth, score_stream
 from vase.worlds import World, from_array
 from vase.worlds.timeline import Timeline
@@ -65,6 +67,20 @@ def test_the_cells_of_the_full_size() -> None:
     assert {cell.rates for cell in cells if cell.seed == 0} == {RATES}
     assert {cell.rates for cell in cells if cell.seed > 0} == {RATES[:1]}
     assert {cell.seed for cell in cells_of(FULL, 2, [5])} == {5}
+    assert {cell.part for cell in streams} == {"streams"}
+    assert {cell.part for cell in cells if cell not in streams} == {"controls"}
+
+
+def test_parts_are_run_by_themselves(tiny: Size, tmp_path: Path) -> None:
+    places = {"results": tmp_path / "results", "runs": tmp_path / "runs"}
+    (file,) = run(tiny, [OWN], parts=["single"], **places)
+    assert file.rows == []
+    assert set(file.head["single"]) == {"mnist"}
+    scores = read_scores(tiny, tmp_path / "results")
+    assert single_table(scores).rows
+    assert main_table(scores).rows == kinds_table(scores).rows == ()
+    (file,) = run(tiny, [OWN], parts=["controls"], **places)
+    assert [row["stream"].startswith("report-still") for row in file.rows] == [True, True]
 
 
 def test_a_run_from_nothing_and_again(tiny: Size, tmp_path: Path) -> None:
@@ -139,7 +155,7 @@ def test_the_command(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--only", "adwin"], "no detector 'adwin'; there are monitor, vase, dummy, adwin-loss"),
+        (["--only", "adwin"], "no detector 'adwin'; there are monitor, vase, vase-loss, vase-latents"),
         (["--streams", "0"], "--streams 0: must be at least 1"),
         (["--no-run"], "holds no result: run it with: vase experiment shifts --size smoke"),
     ],
@@ -177,6 +193,16 @@ def test_learners_by_name() -> None:
     assert isinstance(make_learner(OWN, (1, 32, 32), 3, 1.0), Lightmeter)
     learner = make_learner("vase", (3, 32, 32), 3, 1.0)
     assert learner.config.image_shape == (3, 32, 32)
+    alone = {
+        name: [type(test) for test in make_learner(name, (1, 32, 32), 0).detector_.tests]
+        for name in LEARNERS
+        if "-" in name
+    }
+    assert alone == {
+        "vase-loss": [LossSpreadTest],
+        "vase-latents": [LatentSpreadTest],
+        "vase-thresholds": [LossTest, MaskTest],
+    }
 
 
 def test_the_small_vae_learns_and_its_loss_is_standardised() -> None:

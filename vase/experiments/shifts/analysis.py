@@ -12,7 +12,13 @@ from vase.experiments.shifts.settings import DETECTORS, RATES, Size
 from vase.experiments.tables import NONE, Entry, Table
 from vase.metrics.detection import Score, pool_scores
 
-TITLES = {"monitor": "VASE's detector alone", "vase": "VASE", "dummy": "dummy"}
+TITLES = {
+    "monitor": "VASE's detector alone",
+    "vase": "VASE",
+    "vase-loss": "VASE, loss test only",
+    "vase-latents": "VASE, latents only",
+    "vase-thresholds": "VASE, Eq. 6",
+}
 _ABOUT = ("stream", "digest", "seed", "rate", "seconds")
 
 
@@ -119,7 +125,7 @@ def kinds_table(scores: Sequence[Scores]) -> Table:
     """The adjusted Rand index by kind of stream."""
     kinds = ("grey", "colour", "grey-ramp", "colour-ramp")
     rows = []
-    for one in scores:
+    for one in (one for one in scores if one.of(RATES[0])):
         by_kind = {kind: [r.score.rand for r in one.rows if _is(r, kind) and r.rate == RATES[0]] for kind in kinds}
         means = [_number(sum(found) / len(found), 3) if found else NONE for found in by_kind.values()]
         rows.append((one.title, *means))

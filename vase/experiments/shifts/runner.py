@@ -19,7 +19,7 @@ from vase.experiments.shifts.baselines import BASELINES
 from vase.experiments.shifts.calibration import record_control, threshold
 from vase.experiments.shifts.evidence import record_evidence
 from vase.experiments.shifts.pool import load_world
-from vase.experiments.shifts.settings import ADJUSTABLE, LEARNERS, RATES, Size, check_detector
+from vase.experiments.shifts.settings import ADJUSTABLE, LEARNERS, PARTS, RATES, Size, check_detector
 from vase.experiments.shifts.single import CASES, single_batches
 from vase.experiments.shifts.streams import ShiftStream, draw_streams, stationary_streams
 from vase.machine import commit, cpu_name
@@ -92,6 +92,11 @@ class Cell:
     seed: int
     rates: tuple[float, ...]
 
+    @property
+    def part(self) -> str:
+        """Which one of PARTS it belongs to."""
+        return "streams" if self.stream.truth.timeline.switches else "controls"
+
 
 def cells_of(size: Size, streams: int | None = None, seeds: Sequence[int] = ()) -> list[Cell]:
     """The cells of the report half: streams with all seeds, controls with the first; all rates for the first seed."""
@@ -125,12 +130,13 @@ def run(
     runs: str | Path,
     streams: int | None = None,
     seeds: Sequence[int] = (),
+    parts: Sequence[str] = PARTS,
     notify: Notify = lambda *_: None,
 ) -> list[ResultFile]:
     """Compute the scores that are missing, and write them after every stream."""
     for name in detectors:
         check_detector(name)
-    cells = cells_of(size, streams, seeds)
+    cells = [cell for cell in cells_of(size, streams, seeds) if cell.part in parts]
     files = [ResultFile.open(name, size, results) for name in detectors]
     todo = [(cell, missing) for cell in cells if (missing := [file for file in files if list(_missing(file, cell))])]
     needed = {file.detector for _, missing in todo for file in missing}
@@ -144,7 +150,7 @@ def run(
             file.rows += rows
             file.save(f"vase experiment shifts --size {size.name} --only {name}")
     for file in files:
-        if file.detector not in BASELINES and "single" not in file.head:
+        if "single" in parts and file.detector not in BASELINES and "single" not in file.head:
             notify(f"{file.detector}: single batches", len(todo), len(todo))
             file.head["single"] = {world: _single(file.detector, world, size) for world in CASES}
             file.save(f"vase experiment shifts --size {size.name} --only {file.detector}")

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 
 RATES = (1.0, 10.0, 100.0)
 """False alarms per 10,000 stationary batches that detectors are set to; the first one is that of the tables."""
-LEARNERS = {"monitor": "vase:ShiftMonitor", "vase": "vase:VASE"}
+LEARNERS = {
+    "monitor": "vase:ShiftMonitor",
+    "vase": "vase:VASE",
+    "vase-loss": "vase.experiments.shifts.variants:loss_alone",
+    "vase-latents": "vase.experiments.shifts.variants:latents_alone",
+    "vase-thresholds": "vase.experiments.shifts.variants:thresholds",
+}
 """Name -> reference of what has `partial_fit`; made from a configuration and a seed."""
+PARTS = ("streams", "controls", "single")
+"""What can be run by itself: streams that change, stationary ones, and single batches."""
 ADJUSTABLE = "monitor"
 """The learner that runs at every rate."""
 BASELINE_NAMES = (

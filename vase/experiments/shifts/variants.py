@@ -1,0 +1,22 @@
+"""VASE with one kind of evidence at a time: what each shift test is worth alone."""
+
+from __future__ import annotations
+
+from vase.config import VASEConfig
+from vase.learners.vase import VASE
+from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
+
+
+def loss_alone(config: VASEConfig, *, seed: int = 0) -> VASE:
+    """The calibrated loss test. Without a fingerprint no old world is known again."""
+    return VASE(config, seed=seed, shift_tests=[LossSpreadTest()])
+
+
+def latents_alone(config: VASEConfig, *, seed: int = 0) -> VASE:
+    """The calibrated test of atypicality."""
+    return VASE(config, seed=seed, shift_tests=[LatentSpreadTest()])
+
+
+def thresholds(config: VASEConfig, *, seed: int = 0) -> VASE:
+    """The thresholds κ and λ of Eq. 6 and Alg. 1."""
+    return VASE(config.with_values({"environments.inference": "paper", "environments.patience": 4}), seed=seed)
