@@ -13,6 +13,7 @@ from vase.config import (
     CapacityConfig,
     DreamConfig,
     EnvironmentConfig,
+    IndependenceConfig,
     MaskConfig,
     NetworkConfig,
     RecruitConfig,
@@ -29,6 +30,7 @@ PARTS: dict[str, type] = {
     "environments": EnvironmentConfig,
     "dreaming": DreamConfig,
     "recruiting": RecruitConfig,
+    "independence": IndependenceConfig,
 }
 
 
@@ -54,12 +56,18 @@ OUTSIDE: dict[str, list[object]] = {
     "network.latents": [0, -24],
     "network.likelihood": ["poisson", "Bernoulli"],
     "network.gaussian_std": [0.0, -0.1],
+    "network.decoder": ["linear"],
     "network.init": ["zeros"],
     "network.precision": ["float16", ""],
     "capacity.objective": ["beta", ""],
     "capacity.gamma": [-1.0],
     "capacity.c_max": [-1.0],
     "capacity.ramp_steps": [0, -1],
+    "capacity.balance": ["mean"],
+    "independence.total_correlation": [-1.0],
+    "independence.decorrelation": [-1.0],
+    "independence.hold": [-1],
+    "independence.until": [-1],
     "mask.threshold": [0.0, -0.6],
     "mask.hysteresis": [-0.1, 1.0],
     "mask.minimum": [-1],
@@ -130,6 +138,15 @@ class TestPaper:
         assert not self.config.recruiting.reseed
         assert self.config.recruiting.warmup_steps == 0
         assert self.config.mask.minimum == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight"), [((1, 64, 64), 1.0), ((1, 32, 32), 4.0), ((3, 64, 64), 1 / 3), ((3, 32, 32), 4 / 3)]
+)
+def test_the_papers_balance_for_images_of_any_size(shape, weight):
+    config = VASEConfig(image_shape=shape)
+    assert config.reconstruction_weight == 1
+    assert config.with_values({"capacity.balance": "paper"}).reconstruction_weight == pytest.approx(weight)
 
 
 class TestPresets:

@@ -72,13 +72,13 @@ class CapacityConfig:
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
     c_max: float = 25.0
     """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
-    reconstruction: float = 1.0
-    """Weight of the reconstruction beside the KL, in units of the paper's balance: 64·64 / (channels·height·width)."""
+    balance: Literal["sum", "paper"] = "sum"
+    """Weight of the reconstruction. 'sum': 1, the plain sum over pixels. 'paper': 64·64 / (channels·height·width)."""
     ramp_steps: int = 3180
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
-        _validate(self, "capacity.", nonnegative="gamma c_max", positive="reconstruction", at_least_1="ramp_steps")
+        _validate(self, "capacity.", nonnegative="gamma c_max", at_least_1="ramp_steps")
 
 
 @dataclass(frozen=True)
@@ -250,8 +250,8 @@ class VASEConfig:
 
     @property
     def reconstruction_weight(self) -> float:
-        """What the sum over pixels is multiplied by, so that the KL weighs as much as for the paper's 64×64 images."""
-        return self.capacity.reconstruction * 64 * 64 / math.prod(self.image_shape)
+        """What the sum over pixels is multiplied by; 'paper': the KL weighs as much as for the paper's 64×64 images."""
+        return 64 * 64 / math.prod(self.image_shape) if self.capacity.balance == "paper" else 1.0
 
     @classmethod
     def paper(cls, image_shape: tuple[int, int, int] = (1, 64, 64)) -> VASEConfig:

@@ -114,14 +114,16 @@ def test_plain_elbo_is_a_vae():
     assert last.loss == pytest.approx(last.reconstruction + last.kl, rel=1e-5)
 
 
-def test_full_loss_is_the_weighted_sum_of_its_parts():
-    model = VASE(with_values(recruiting__warmup_steps=0, capacity__objective="square"), seed=0)
+@pytest.mark.parametrize(("balance", "weight"), [("sum", 1), ("paper", 4)])  # 64·64 pixels in the paper, 32·32 here
+def test_full_loss_is_the_weighted_sum_of_its_parts(balance, weight):
+    values = {"recruiting__warmup_steps": 0, "capacity__objective": "square", "capacity__balance": balance}
+    model = VASE(with_values(**values), seed=0)
     last = learn(model, stream())[-1]
     d = SMOKE.dreaming
     assert last.dream_encoder > 0
     assert last.dream_decoder > 0
     assert last.loss == pytest.approx(
-        4 * (last.reconstruction + d.decoder_weight * last.dream_decoder)  # 64·64 pixels in the paper, 32·32 here
+        weight * (last.reconstruction + d.decoder_weight * last.dream_decoder)
         + 5.0 * (last.kl - last.capacity) ** 2
         + d.encoder_weight * last.dream_encoder
         + last.classifier,

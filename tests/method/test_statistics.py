@@ -9,7 +9,7 @@ from vase import VASEConfig
 from vase.method.atypicality import atypicality
 from vase.method.statistics import from_vector, kl_in, to_vector
 
-CONFIG = VASEConfig.smoke()
+CONFIG = VASEConfig.smoke().with_values({"capacity.balance": "paper"})
 
 
 def rng(seed: int = 0) -> torch.Generator:

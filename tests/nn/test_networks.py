@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from vase.config import NetworkConfig, VASEConfig
+from vase.nn.decoder import BroadcastImage
 from vase.nn.environment_table import BLOCK
 from vase.nn.networks import Networks
 
@@ -102,6 +103,31 @@ class TestArchitecture:
         assert not torch.equal(a.encoder.features.linear.weight, c.encoder.features.linear.weight)
 
 
+class TestBroadcastDecoder:
+    @pytest.mark.parametrize("shape", [(1, 32, 32), (3, 64, 64), (2, 16, 48)])
+    def test_shapes(self, shape):
+        config = small(shape).with_values({"network.decoder": "broadcast"})
+        y = networks(config).decode(latents(5, config), labels(0, 0, 0, 0, 0))
+        assert y.shape == (5, *shape)
+
+    @torch.no_grad()
+    def test_the_code_is_at_every_place_beside_its_coordinates(self):
+        image = BroadcastImage((1, 8, 16), (4, 6), hidden=3)
+        assert image.coordinates.shape == (1, 2, 2, 4)
+        assert image.coordinates[0, 0, 0].tolist() == pytest.approx([-1, -1 / 3, 1 / 3, 1])  # x
+        assert image.coordinates[0, 1, :, 0].tolist() == [-1, 1]  # y
+        h = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
+        code = h @ image.linear.weight.T + image.linear.bias
+        place = image.place.weight[:, :, 0, 0]
+        x, y = image.coordinates[0, :, 1, 2]
+        here = F.relu(code + place[:, 0] * x + place[:, 1] * y + image.place.bias)  # of row 1, column 2
+        mixed = F.relu(here @ image.mix.weight[:, :, 0, 0].T + image.mix.bias)
+        grid = F.relu(image.linear(h)[:, :, None, None] + image.place(image.coordinates))
+        grid = F.relu(image.mix(grid))
+        assert torch.allclose(grid[:, :, 1, 2], mixed, atol=1e-5)
+        assert torch.allclose(image(h), image.deconvs[1](F.relu(image.deconvs[0](grid))), atol=1e-5)
+
+
 class TestInitialWeights:
     @pytest.mark.parametrize(
         ("layer", "fan_in"),
@@ -118,6 +144,11 @@ class TestInitialWeights:
     def test_std_is_one_over_root_fan_in(self, layer, fan_in):
         module = networks(VASEConfig.paper()).get_submodule(layer)
         assert float(module.weight.detach().std()) == pytest.approx(1 / math.sqrt(fan_in), rel=0.05)
+        assert not module.bias.any()
+
+    def test_he_has_twice_the_variance(self):
+        module = networks(VASEConfig(network=NetworkConfig(init="he"))).encoder.features.linear
+        assert float(module.weight.detach().std()) == pytest.approx(math.sqrt(2 / module.in_features), rel=0.05)
         assert not module.bias.any()
 
     def test_signals_keep_their_size_in_the_decoder(self):

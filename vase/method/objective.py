@@ -70,9 +70,9 @@ class Objective:
             kl = kl + (kl_in(vector, n) - kl).detach()
         capacity = capacity_term(kl, capacity_target(step, c.capacity), c.capacity, kl_weight)
         pressure = capacity if independence is None else capacity + independence
-        pixels = nll if dreams is None else nll + c.dreaming.decoder_weight * decoder
-        loss = c.reconstruction_weight * pixels + pressure + classifier
+        balance = c.reconstruction_weight
+        loss = balance * nll + pressure + classifier
         if dreams is not None:
-            loss = loss + c.dreaming.encoder_weight * encoder
+            loss = loss + c.dreaming.encoder_weight * encoder + balance * c.dreaming.decoder_weight * decoder
         losses, alpha, candidate = from_vector(vector, pressure, n, c)
         return loss, BatchStatistics(x, losses, alpha, b * workers.size, candidate)

@@ -73,8 +73,9 @@ def from_vector(
     )
     terms, kl, statistics, votes = host
     nll, deviance, encoder, decoder, classifier = terms.tolist()
-    pixels = config.reconstruction_weight * (nll + config.dreaming.decoder_weight * decoder)
-    loss = pixels + float(added) + config.dreaming.encoder_weight * encoder + classifier
+    balance, weights = config.reconstruction_weight, config.dreaming
+    loss = balance * nll + float(added) + weights.encoder_weight * encoder
+    loss = loss + balance * weights.decoder_weight * decoder + classifier
     values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
     losses = dict(zip(LOSS_TERMS, values, strict=True))
     return losses, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax())
