@@ -17,6 +17,7 @@ from vase.experiments.common.numbers import (
     Codes,
     best,
     change,
+    has_seen,
     image_error,
     information_of,
     last,
@@ -126,7 +127,7 @@ def _one_to_one(run: Result) -> bool:
 def disentanglement(results: Results) -> Table:
     """Disentanglement of every world when its first visit ended, and at the end of the stream."""
     rows: list[tuple[Entry, ...]] = []
-    axes = AXES if any("seen" in row for run in results.runs for row in run.of("measures")) else ()
+    axes = AXES if has_seen(results) else ()
     for condition, world, when, found in _moments(results):
         numbers = [spread([measure_of(row, name) for row in found], digits=2) for name in MEASURES]
         numbers += [spread([seen_of(row, "samples", name) for row in found], digits=2) for name in axes]

@@ -81,6 +81,11 @@ def note(results: Results, probes: Probes = "appendix") -> str:
     )
 
 
+def has_seen(results: Results) -> bool:
+    """Whether any run measured the latents that environments see; those of earlier versions did not."""
+    return any("seen" in row for run in results.runs for row in run.of("measures"))
+
+
 def seen_of(row: Mapping[str, Any], codes: Codes, name: str) -> float | None:
     """One of SEEN_MEASURES from a "measures" row, of the latents that the environment sees; None if it has none."""
     found = row.get("seen", {}).get(codes)
