@@ -60,6 +60,9 @@ def test_the_scale_of_latents_by_hand() -> None:
     assert scale.weight.tolist() == pytest.approx([1, 3 / 8, 0])
     assert scale.centre.tolist() == pytest.approx([0, 0, 7])
     assert scale(torch.tensor([[2.0, 8.0, 1.0]])).tolist() == [pytest.approx([2, 3, 0])]
+    # A quarter and an eighth of the variance is signal: the first is only standardised, 1/√4, the second weighs half.
+    weak = reliability_scale(mean[:, [0, 0]], torch.tensor([[math.sqrt(3), math.sqrt(7)]] * 2))
+    assert weak.weight.tolist() == pytest.approx([1 / 2, 1 / 2 / math.sqrt(8)])
     nothing = reliability_scale(torch.zeros(2, 1), torch.zeros(2, 1))
     assert nothing.weight.tolist() == [0]
 

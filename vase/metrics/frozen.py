@@ -62,10 +62,14 @@ class Scale(NamedTuple):
 
 
 def reliability_scale(mean: Float[Tensor, "B N"], std: Float[Tensor, "B N"]) -> Scale:
-    """Standardise z and weight each latent by Var(μ) / (Var(μ) + E[σ²]); a latent that does not vary gets 0."""
+    """Standardise z and weight each latent by ρ = Var(μ) / (Var(μ) + E[σ²]), relative to the largest ρ.
+
+    A latent that does not vary gets 0. Relative, because a young encoder has small ρ everywhere.
+    """
     signal, noise = mean.double().var(0, correction=0), std.double().square().mean(0)
-    total = signal + noise
-    weight = torch.where(total > 0, signal / total.clamp(min=1e-30) ** 1.5, 0.0)
+    total = (signal + noise).clamp(min=1e-30)
+    reliability = signal / total
+    weight = reliability / reliability.max().clamp(min=1e-30) / total.sqrt()
     return Scale(mean.mean(0), weight.to(mean.dtype))
 
 
