@@ -31,6 +31,8 @@ class AxisLatent(TypedDict):
 
     latent: int
     correlation: float
+    second: NotRequired[float]
+    """|r| of the next best latent; runs of earlier versions lack it."""
 
 
 class PositionLatents(TypedDict):
@@ -134,16 +136,22 @@ The first environment has `from` and `change` None. Runs of earlier versions lac
 
 
 class ProbeRow(TypedDict):
-    """The score of one probe: accuracy of "identity", mse and pixels of "position"."""
+    """The score of one probe: accuracy of "identity", mse and pixels of "position".
+
+    `mode` says which probe: the appendix's, trained beside the learner ("online" or "periodic"), or a fresh one on the
+    frozen encoder ("frozen"), which also has the number of its test images and the standard error of its score.
+    """
 
     kind: Literal["probe"]
     step: int
     world: str
     probe: Literal["identity", "position"]
-    mode: Literal["online", "periodic"]
+    mode: Literal["online", "periodic", "frozen"]
     accuracy: NotRequired[float]
     mse: NotRequired[float]
     pixels: NotRequired[float]
+    error: NotRequired[float]
+    images: NotRequired[int]
 
 
 class ImaginationRow(Place):
@@ -172,6 +180,27 @@ class StageRow(Place):
     position: NotRequired[PositionLatents]
 
 
+class AdjustedMeasures(TypedDict):
+    """Disentanglement, adjusted for what an unrelated latent scores; `axes` only for worlds that move."""
+
+    information: dict[str, list[float]]
+    mig: float | None
+    mig_error: float | None
+    mig_per_factor: dict[str, float]
+    sap: float | None
+    sap_per_factor: dict[str, float]
+    dci: dict[str, Any]
+    axes: NotRequired[dict[str, AxisLatent]]
+
+
+class SeenMeasures(TypedDict):
+    """Disentanglement of the latents that the environment sees, for posterior means and for samples."""
+
+    latents: list[bool]
+    means: AdjustedMeasures
+    samples: AdjustedMeasures
+
+
 class MeasuresRow(Place):
     """Disentanglement, reconstruction and dreams of one world at the end of a stage."""
 
@@ -183,6 +212,7 @@ class MeasuresRow(Place):
     sap: float | None
     dci: dict[str, float] | None
     factor_vae: float | None
+    seen: NotRequired[SeenMeasures]
     reconstruction: NotRequired[float]
     samples: NotRequired[float]
     samples_floor: NotRequired[float]

@@ -11,6 +11,7 @@ import pytest
 
 from vase.cli import make_parser
 from vase.experiments import Result
+from vase.metrics.forgetting import probe_rows
 from vase.worlds import DataUnavailable, Schedule, Stage, download, from_array, make_world
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
@@ -69,7 +70,7 @@ class TestExamples:
         assert [Result(path).summary["environments"] for path in kept] == [2, 2]
 
     def test_another_learner_is_probed_when_and_where_the_run_was(self, told):
-        run = Result(told["folder"] / "results/mine/smoke/whole-0.json").of("probe")
+        run = probe_rows(Result(told["folder"] / "results/mine/smoke/whole-0.json").rows)
         mine = [(row["step"], row["world"], row["probe"]) for row in told["rows"]]
         assert mine == [(row["step"], row["world"], row["probe"]) for row in run]
         assert len(mine) == 8

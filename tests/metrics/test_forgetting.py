@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vase.metrics.forgetting import final, forgetting, maximum
+from vase.metrics.forgetting import final, forgetting, maximum, probe_rows, score_error
 
 
 def identity(world: str, values: dict[int, float]) -> list[dict[str, Any]]:
@@ -99,3 +99,28 @@ def test_the_final_score_is_the_one_of_the_last_step() -> None:
 def test_an_unknown_metric_is_named() -> None:
     with pytest.raises(ValueError, match=r"'f1'.*accuracy, mse, pixels"):
         maximum([], metric="f1")  # type: ignore[arg-type]
+
+
+def frozen(world: str, values: dict[int, float], error: float = 0.01) -> list[dict[str, Any]]:
+    return [{**row, "mode": "frozen", "error": error} for row in identity(world, values)]
+
+
+def test_the_two_kinds_of_probes_are_kept_apart() -> None:
+    # By the frozen encoder a loses 0.02, and the probe that was trained beside the learner lost 0.25 by its lag.
+    rows = [*ROWS, *frozen("a", {100: 0.82, 200: 0.81, 300: 0.80}), *frozen("b", {200: 0.75, 300: 0.77})]
+    assert forgetting(rows, STAGES).worlds == forgetting(ROWS, STAGES).worlds
+    assert maximum(rows, STAGES).worlds == maximum(ROWS, STAGES).worlds
+    assert final(rows).worlds == final(ROWS).worlds
+    assert forgetting(rows, STAGES, probes="frozen").worlds == pytest.approx({"a": -0.02, "b": 0.02})
+    assert maximum(rows, STAGES, probes="frozen").worlds == {"a": 0.82, "b": 0.75}
+    assert final(rows, probes="frozen").worlds == {"a": 0.80, "b": 0.77}
+    assert forgetting(ROWS, STAGES, probes="frozen").worlds == {}
+    with pytest.raises(ValueError, match="'best'; there are appendix, frozen"):
+        probe_rows(rows, "best")  # type: ignore[arg-type]
+
+
+def test_the_error_of_a_score_is_the_root_mean_square_over_scores() -> None:
+    rows = [*frozen("a", {100: 0.8}, error=0.03), *frozen("a", {200: 0.7}, error=0.04), *frozen("b", {200: 0.7}), *ROWS]
+    assert score_error(rows).worlds == pytest.approx({"a": math.sqrt(0.00125), "b": 0.01})
+    assert score_error(rows, worlds=["b"]).mean == pytest.approx(0.01)
+    assert score_error(rows, "mse").worlds == {}

@@ -9,6 +9,7 @@ import numpy as np
 
 from vase.metrics.latents import (
     State,
+    axis_latent,
     axis_names,
     learner_states,
     moves,
@@ -16,6 +17,7 @@ from vase.metrics.latents import (
     position_sentence,
     recruited_latents,
     row_states,
+    seen_latents,
     shared_latents,
     used_flags,
 )
@@ -78,9 +80,30 @@ class Shifted:
 def test_position_latents_are_the_most_correlated_ones() -> None:
     world = Shifted()
     found = position_latents(world, world, np.random.default_rng(0))  # type: ignore[arg-type]
-    assert found["x"] == {"latent": 1, "correlation": -1.0}
+    assert (found["x"]["latent"], found["x"]["correlation"]) == (1, -1.0)
     assert found["y"]["latent"] == 2
     assert found["y"]["correlation"] > 0.999
+
+
+def test_correlations_of_the_two_best_latents_by_hand() -> None:
+    # Centred, x is (−1, 0, 1) and u = (1, −2, 1) is orthogonal to it, so r of x/|x| + u/|u| is 1/√2.
+    x, u = np.array([0.0, 0.5, 1.0]), np.array([1.0, -2.0, 1.0])
+    half = (x - 0.5) / np.sqrt(0.5) + u / np.sqrt(6)
+    found = axis_latent(np.stack([np.ones(3), half, u, -3 * x], 1), x)
+    assert found == {"latent": 3, "correlation": -1.0, "second": 0.7071}
+    assert axis_latent(half[:, None], x) == {"latent": 0, "correlation": 0.7071, "second": 0.0}
+
+
+def test_an_environment_sees_what_is_neither_masked_nor_behind_a_closed_gate() -> None:
+    views = [
+        SimpleNamespace(index=0, mask=np.array([True, True, False]), gate=np.array([True, False, True])),
+        SimpleNamespace(index=1, mask=np.array([True, True, True]), gate=np.array([False, True, True])),
+    ]
+    learner: Any = SimpleNamespace(n_latents=3, environment=1, environments=views, infer_environment=print)
+    assert seen_latents(learner, 0).tolist() == [True, False, False]  # type: ignore[union-attr]
+    assert seen_latents(learner, 1).tolist() == [False, True, True]  # type: ignore[union-attr]
+    assert seen_latents(learner, 2) is seen_latents(learner, None) is None
+    assert seen_latents(SimpleNamespace(n_latents=3), 0) is None  # type: ignore[arg-type]
 
 
 def test_worlds_that_move() -> None:

@@ -72,8 +72,25 @@ def test_measures_of_a_world_by_hand(verdict: int | None, error: float, distance
     assert found["sap"] == pytest.approx(1 - 0.5, abs=0.05)  # latent 1 is at chance
     assert found["dci"]["informativeness"] == 1
     assert found["factor_vae"] is None  # one factor
+    seen = found["seen"]
+    assert seen["latents"] == [True, True]  # the learner tells nothing of its environments
+    assert seen["samples"]["information"]["label"] == pytest.approx([1, 0], abs=0.003)
+    assert seen["means"]["information"]["label"] == [1, 1]  # the mean of latent 1 is exact, whatever its noise
+    assert seen["samples"]["mig"] == pytest.approx(1, abs=0.003)
+    assert seen["means"]["mig"] == 0
     assert pair.asked == [2_000, 64, 1_000]
     assert json.loads(json.dumps(found)) == found
+
+
+def test_latents_that_the_environment_does_not_see_are_absent() -> None:
+    pair = Pair(1)
+    gate, mask = np.array([False, True]), np.array([True, True])
+    pair.environments = (SimpleNamespace(index=0, mask=mask, gate=mask), SimpleNamespace(index=1, mask=mask, gate=gate))  # type: ignore[assignment]
+    found = measure_world(pair, pair, np.random.default_rng(0))["seen"]  # type: ignore[arg-type]
+    assert found["latents"] == [False, True]
+    assert found["means"]["information"]["label"] == [0, 1]
+    assert found["means"]["mig"] == 1
+    assert found["samples"]["mig"] == pytest.approx(0, abs=0.003)
 
 
 class Codes:

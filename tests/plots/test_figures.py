@@ -276,3 +276,13 @@ def test_image_helpers() -> None:
     assert strip(np.zeros((2, 1, 3, 3)), gap=1).shape == (3, 7, 3)
     assert strip(np.zeros((2, 1, 3, 3)), gap=1)[:, 3].min() == 1  # the gap is white
     assert rgb(np.array([[[[1.5]]]])).max() == 1
+
+
+def test_scores_of_the_frozen_encoder_have_panels_of_their_own(record: Record) -> None:
+    frozen = {"kind": "probe", "world": record.worlds[0], "probe": "identity", "mode": "frozen", "error": 0.01}
+    last = [{**frozen, "step": record.total, "accuracy": 0.7}]
+    plain, both = probe_curves(record), probe_curves(Record(record.stages, (*record.rows, *last)))
+    titles = [axis.get_title(loc="left") or axis.get_title() for axis in both.axes]
+    assert len(both.axes) == len(plain.axes) + 1
+    assert "frozen probes" in titles[-1]
+    assert [line.get_ydata().tolist() for line in both.axes[-1].lines if line.get_marker() == "o"] == [[0.7]]

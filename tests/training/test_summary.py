@@ -82,6 +82,10 @@ def handmade(tmp_path: Path) -> Path:
         _switch(260, 2, None, is_new=False, world="moving-digits"),
         _probe(300, "moving-glyphs", accuracy=0.65),
         _probe(300, "digits", accuracy=0.85),
+        *(
+            {**_probe(s, "moving-glyphs", accuracy=a), "mode": "frozen"}
+            for s, a in ((100, 0.72), (200, 0.71), (300, 0.73))
+        ),
         last,
         {
             "kind": "end",
@@ -112,6 +116,9 @@ def test_summary_by_hand(handmade: Path) -> None:
     assert glyphs["change"] == pytest.approx(-0.1)
     assert found["identity"]["mean"]["change"] == pytest.approx(-0.075)
     assert found["position"]["mse"]["worlds"]["moving-glyphs"]["change"] == pytest.approx(0.02)
+    assert found["probes"] == ["periodic"]
+    frozen = found["frozen"]["identity"]["worlds"]["moving-glyphs"]
+    assert (frozen["best"], frozen["worst_after"], frozen["end"]) == (0.72, 0.71, 0.73)
     assert found["steps_per_second"] == pytest.approx(300 / 61, abs=0.01)
     assert json.loads((handmade / "summary.json").read_text()) == found
 
@@ -130,6 +137,9 @@ def test_description_says_it_in_words(handmade: Path) -> None:
         "x is latent 0 (correlation +0.90), y is latent 2 (correlation -0.80)",
         "digits = environment 1: uses 1, 3; masked 0, 2 (position: 0, 2)",
         "mean change: class -7.5 points, position +2.0e-02",
+        "What periodic probes read from the representation",
+        "What fresh probes on the frozen encoder read from the representation",
+        "mean change: class -1.0 points",
         "300 steps in 1 min 1 s, 4.9 steps/s",
     ):
         assert line in text

@@ -99,7 +99,13 @@ def test_rows(reference: Path) -> None:
         (2, 60, "moving-digits"),
     ]
     assert ["position" in row for row in found["stage"]] == [True, False, True]
-    assert {row["step"] for row in found["probe"]} == {12, 24, 36, 48, 60}
+    assert {row["step"] for row in found["probe"] if row["mode"] == "periodic"} == {12, 24, 36, 48, 60}
+    frozen = [(row["step"], row["world"]) for row in found["probe"] if row["mode"] == "frozen"]
+    moving, still = [("moving-digits")] * 2, ["digits:12"]  # identity and position, identity
+    assert frozen == [  # every fourth score (48) and the end of each stage, for the worlds met so far
+        *((24, world) for world in moving),
+        *((step, world) for step in (42, 48, 60) for world in moving + still),
+    ]
     assert found["end"][0]["position"]["world"] == "moving-digits"
     assert found["switch"][0]["from"] is None
     assert found["switch"][0]["step"] == 1
@@ -130,10 +136,25 @@ def test_rows_do_not_depend_on_time_or_place(reference: Path, tmp_path: Path) ->
     assert_same(tmp_path / "again", reference)
 
 
+def test_frozen_probes_change_no_other_row(tmp_path: Path) -> None:
+    short = {"stream": "moving-digits*4,digits:12*4", "batch_size": 8, "probe_every": 2, "device": "cpu"}
+    rows = {}
+    for every in (0, 1):
+        train(tmp_path / str(every), RunSettings.of("smoke", measures=True, frozen_every=every, **short))
+        rows[every] = [row for found in kinds(tmp_path / str(every)).values() for row in found]
+    frozen = {every: [row for row in found if row.get("mode") == "frozen"] for every, found in rows.items()}
+    assert [{row["step"] for row in frozen[every]} for every in (0, 1)] == [{4, 8}, {2, 4, 6, 8}]
+    assert [row for row in frozen[1] if row["step"] in (4, 8)] == frozen[0]
+    others = [[row for row in found if row.get("mode") != "frozen"] for found in rows.values()]
+    assert others[0] == others[1]
+    assert (tmp_path / "0" / "checkpoint").exists()
+
+
 def test_online_probes_and_no_probes(tmp_path: Path) -> None:
     short = {"stream": "digits*6", "batch_size": 8, "probe_every": 3, "device": "cpu"}
     train(tmp_path / "online", RunSettings.of("smoke", probes="online", **short))
-    assert [(r["step"], r["mode"]) for r in kinds(tmp_path / "online")["probe"]] == [(3, "online"), (6, "online")]
+    rows = kinds(tmp_path / "online")["probe"]
+    assert [(r["step"], r["mode"]) for r in rows] == [(3, "online"), (6, "online"), (6, "frozen")]
     found = train(tmp_path / "none", RunSettings.of("smoke", probes="none", **short))
     assert "probe" not in kinds(tmp_path / "none")
     assert found["identity"] == {"worlds": {}, "mean": {"best": None, "change": None}}

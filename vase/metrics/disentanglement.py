@@ -9,34 +9,28 @@ no information. Everything is deterministic and runs in one thread. The conventi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.ensemble import RandomForestClassifier
 
+from vase.metrics.factors import (
+    Factor,
+    Factors,
+    PerFactor,
+    checked_codes,
+    code_bins,
+    entropy,
+    gap,
+    halves,
+    rounded,
+    varies,
+)
 from vase.metrics.latents import Information
 
-Factors = Mapping[str, np.ndarray]  # name -> (B,) class labels (integers) or values in [0, 1] (floats)
-CODE_BINS = 20
-FACTOR_BINS = 10
-CONSTANT_TOL = 1e-6  # standard deviation up to which a code, and range up to which a factor, is constant
 COLLAPSED = 0.05  # standard deviation, in units of the prior's, below which the FactorVAE score ignores a code
 TREES = 20
-
-
-@dataclass(frozen=True)
-class PerFactor:
-    """A number for each factor and their mean (None without factors)."""
-
-    factors: dict[str, float]
-
-    @property
-    def mean(self) -> float | None:
-        """Average over the factors."""
-        return float(np.mean(list(self.factors.values()))) if self.factors else None
 
 
 class DCI(NamedTuple):
@@ -53,11 +47,11 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
     A static world has one factor, its label: no FactorVAE score and no disentanglement, but all the rest.
     """
     known = information(codes, factors)
-    gap, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
+    gaps, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
     result = {
         "information": {name: values.tolist() for name, values in known.items()},
-        "mig": gap.mean,
-        "mig_per_factor": gap.factors,
+        "mig": gaps.mean,
+        "mig_per_factor": gaps.factors,
         "sap": separated.mean,
         "sap_per_factor": separated.factors,
         "dci": {
@@ -71,57 +65,29 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
     return rounded(result)
 
 
-def rounded(value: Any) -> Any:
-    """Numbers with six significant digits, within dictionaries and lists too."""
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [rounded(item) for item in value]
-    return value if value is None else float(f"{value:.6g}")
-
-
 def information(codes: Float[np.ndarray, "B N"], factors: Factors) -> dict[str, Float[np.ndarray, " N"]]:
     """Mutual information of each code with each factor, as a share of the factor's entropy (0 to 1).
 
     Each code is cut into 20 equal bins between its least and its greatest value, as disentanglement_lib does. The
     estimate is not corrected: an unrelated code reads about (20 - 1)(values - 1) / 2B nats, not 0.
     """
-    codes, known = _checked(codes, factors)
-    bins = [_code_bins(code) for code in codes.T]
+    codes, known = checked_codes(codes, factors)
+    bins = [code_bins(code) for code in codes.T]
     return {name: np.array([_share(code, factor.classes) for code in bins]) for name, factor in known.items()}
 
 
 def mig(information: Information) -> PerFactor:
     """Mutual Information Gap (Chen et al. 2018): information of the best code less that of the next, per factor."""
-    return PerFactor({name: _gap(values, of_no_code=0.0) for name, values in information.items()})
-
-
-def _code_bins(code: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
-    if not _varies(code):
-        return np.zeros(len(code), np.int64)
-    position = (code - code.min()) / (code.max() - code.min())
-    return np.minimum((position * CODE_BINS).astype(np.int64), CODE_BINS - 1)
+    return PerFactor({name: gap(values, of_no_code=0.0) for name, values in information.items()})
 
 
 def _share(code: Int[np.ndarray, " B"], factor: Int[np.ndarray, " B"]) -> float:
     """I(code; factor) / H(factor)."""
     joint = np.zeros((code.max() + 1, factor.max() + 1))
     np.add.at(joint, (code, factor), 1 / len(code))
-    entropy = _entropy(joint.sum(0))
-    shared = _entropy(joint.sum(1)) + entropy - _entropy(joint.ravel())
-    return float(np.clip(shared / entropy, 0, 1))
-
-
-def _entropy(p: Float[np.ndarray, " K"]) -> float:
-    """In nats."""
-    p = p[p > 0]
-    return float(-(p * np.log(p)).sum())
-
-
-def _gap(scores: np.ndarray | Sequence[float], of_no_code: float) -> float:
-    """Best score less the next best; a lone code is compared with a code that says nothing."""
-    *_, second, best = sorted(scores if len(scores) > 1 else [*scores, of_no_code])
-    return float(best - second)
+    whole = entropy(joint.sum(0))
+    shared = entropy(joint.sum(1)) + whole - entropy(joint.ravel())
+    return float(np.clip(shared / whole, 0, 1))
 
 
 def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> PerFactor:
@@ -132,17 +98,17 @@ def sap(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> 
     balanced error. disentanglement_lib's LinearSVC(C=0.01) is not used: it reads ten classes from a code that equals
     their label with an accuracy of 0.18. Chance is 1/classes, so the best SAP of a label is 1 - 1/classes.
     """
-    codes, known = _checked(codes, factors)
-    train, test = _halves(len(codes), seed)
+    codes, known = checked_codes(codes, factors)
+    train, test = halves(len(codes), seed)
     gaps = {}
     for name, factor in known.items():
         chance = 0.0 if factor.continuous else 1 / (factor.classes.max() + 1)
-        scores = [_read_alone(code, factor, train, test) if _varies(code) else chance for code in codes.T]
-        gaps[name] = _gap(scores, of_no_code=chance)
+        scores = [read_alone(code, factor, train, test) if varies(code) else chance for code in codes.T]
+        gaps[name] = gap(scores, of_no_code=chance)
     return PerFactor(gaps)
 
 
-def _read_alone(code: Float[np.ndarray, " B"], factor: _Factor, train: np.ndarray, test: np.ndarray) -> float:
+def read_alone(code: Float[np.ndarray, " B"], factor: Factor, train: np.ndarray, test: np.ndarray) -> float:
     """Squared correlation, or for classes the balanced accuracy on `test` of the nearest class mean of `train`."""
     if factor.continuous:
         return float(np.corrcoef(code, factor.values)[0, 1] ** 2)
@@ -161,10 +127,10 @@ def dci(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0) -> 
     disentanglement_lib boosts trees instead, which takes thirty times as long and gave disentanglement and completeness
     within 0.03 of these on noisy codes of three factors. As with those trees, noise at the edges of bins costs points.
     """
-    codes, known = _checked(codes, factors)
-    train, test = _halves(len(codes), seed)
+    codes, known = checked_codes(codes, factors)
+    train, test = halves(len(codes), seed)
     importance = np.zeros((codes.shape[1], len(known)))
-    moving = np.flatnonzero([_varies(code) for code in codes.T])
+    moving = np.flatnonzero([varies(code) for code in codes.T])
     accuracy = {}
     for column, (name, factor) in enumerate(known.items()):
         if len(moving):
@@ -201,7 +167,7 @@ def _concentration(rows: Float[np.ndarray, "R C"]) -> float | None:
     if total == 0:
         return 0.0
     weights = rows.sum(1)
-    parts = [w / total * (1 - _entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w]
+    parts = [w / total * (1 - entropy(row / w) / np.log(width)) for row, w in zip(rows, weights, strict=True) if w]
     return float(sum(parts))
 
 
@@ -216,7 +182,7 @@ def factor_vae_score(
     factors, and the score is its accuracy on the others; chance is 1/factors. Values with fewer than group/4 examples
     are passed over. None if fewer than two factors vary.
     """
-    codes, known = _checked(codes, factors)
+    codes, known = checked_codes(codes, factors)
     alike = [[np.flatnonzero(f.classes == value) for value in range(f.classes.max() + 1)] for f in known.values()]
     pools = [[examples for examples in pool if len(examples) >= group / 4] for pool in alike]
     pools = [pool for pool in pools if pool]
@@ -235,57 +201,3 @@ def factor_vae_score(
     table = np.zeros((active.shape[1], len(pools)))
     np.add.at(table, (least[:half], fixed[:half]), 1)
     return float(np.mean(table.argmax(1)[least[half:]] == fixed[half:]))
-
-
-class _Factor(NamedTuple):
-    """A factor that varies: its values, and the class or bin of each example, counted from 0."""
-
-    values: np.ndarray
-    classes: np.ndarray
-    continuous: bool
-
-
-def _checked(codes: np.ndarray, factors: Factors) -> tuple[Float[np.ndarray, "B N"], dict[str, _Factor]]:
-    """Codes in double precision and the factors that vary, or an error that says what to do."""
-    codes = np.asarray(codes, np.float64)
-    if codes.ndim != 2 or codes.shape[1] == 0:
-        raise ValueError(f"codes of shape {codes.shape}: pass one row per image and one column per latent, (B, N).")
-    if len(codes) < 4:
-        raise ValueError(f"{len(codes)} codes: at least 4 needed, and some thousands for steady numbers; encode more.")
-    if not np.isfinite(codes).all():
-        bad = int((~np.isfinite(codes)).any(1).sum())
-        raise ValueError(f"{bad} of {len(codes)} codes contain NaN or infinity: leave these images out.")
-    known = {name: _factor(name, np.asarray(values), len(codes)) for name, values in factors.items()}
-    return codes, {name: factor for name, factor in known.items() if factor is not None}
-
-
-def _factor(name: str, values: np.ndarray, count: int) -> _Factor | None:
-    """A factor ready to measure, None if it does not vary."""
-    if values.shape != (count,):
-        raise ValueError(f"factor {name!r} of shape {values.shape}: pass one value per code, ({count},).")
-    continuous = values.dtype.kind == "f"
-    if continuous:
-        values = values.astype(np.float64)
-        if not (values.min() >= -CONSTANT_TOL and values.max() <= 1 + CONSTANT_TOL):
-            problem = f"factor {name!r} has values from {values.min():g} to {values.max():g}"
-            raise ValueError(f"{problem}: scale a continuous factor to [0, 1], or pass class labels as integers.")
-        if np.ptp(values) <= CONSTANT_TOL:
-            return None
-        # An edge belongs to the bin above it, however its value was rounded.
-        bins = np.clip((values * FACTOR_BINS + 1e-5).astype(np.int64), 0, FACTOR_BINS - 1)
-    elif values.dtype.kind in "iub":
-        bins = values
-    else:
-        raise TypeError(f"factor {name!r} of dtype {values.dtype}: pass integers (classes) or floats in [0, 1].")
-    found, classes = np.unique(bins, return_inverse=True)
-    return _Factor(values, classes, continuous) if len(found) > 1 else None
-
-
-def _varies(code: Float[np.ndarray, " B"]) -> bool:
-    return bool(code.std() > CONSTANT_TOL)
-
-
-def _halves(count: int, seed: int) -> tuple[Int[np.ndarray, " H"], Int[np.ndarray, " H"]]:
-    """Two random halves of the examples, which may come in any order."""
-    order = np.random.default_rng(seed).permutation(count)
-    return order[: count // 2], order[count // 2 :]

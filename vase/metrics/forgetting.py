@@ -14,6 +14,8 @@ from vase.rows import Row
 from vase.worlds.timeline import Timeline
 
 Metric = Literal["accuracy", "mse", "pixels"]
+Probes = Literal["appendix", "frozen"]
+"""Which probes: the appendix's, trained beside the learner, or fresh ones on the frozen encoder."""
 Stages = Sequence[tuple[str, int]]  # (world, steps) in the order of the stream
 
 
@@ -30,7 +32,12 @@ class PerWorld:
 
 
 def maximum(
-    rows: Iterable[Row], stages: Stages | None = None, metric: Metric = "accuracy", worlds: Iterable[str] | None = None
+    rows: Iterable[Row],
+    stages: Stages | None = None,
+    metric: Metric = "accuracy",
+    worlds: Iterable[str] | None = None,
+    *,
+    probes: Probes = "appendix",
 ) -> PerWorld:
     """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
 
@@ -38,7 +45,7 @@ def maximum(
     the whole run. `worlds` restricts the result.
     """
     best: dict[str, float] = {}
-    for world, points in probe_series(rows, metric, worlds).items():
+    for world, points in probe_series(rows, metric, worlds, probes=probes).items():
         visits = None if stages is None else Timeline.of(stages).visits(world)
         values = [value for step, value in points if visits is None or any(step in visit for visit in visits)]
         if values:
@@ -46,13 +53,25 @@ def maximum(
     return PerWorld(best)
 
 
-def final(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
+def final(
+    rows: Iterable[Row],
+    metric: Metric = "accuracy",
+    worlds: Iterable[str] | None = None,
+    *,
+    probes: Probes = "appendix",
+) -> PerWorld:
     """The last score of each world."""
-    return PerWorld({world: max(points)[1] for world, points in probe_series(rows, metric, worlds).items()})
+    series = probe_series(rows, metric, worlds, probes=probes)
+    return PerWorld({world: max(points)[1] for world, points in series.items()})
 
 
 def forgetting(
-    rows: Iterable[Row], stages: Stages, metric: Metric = "accuracy", worlds: Iterable[str] | None = None
+    rows: Iterable[Row],
+    stages: Stages,
+    metric: Metric = "accuracy",
+    worlds: Iterable[str] | None = None,
+    *,
+    probes: Probes = "appendix",
 ) -> PerWorld:
     """Change = (worst score afterwards) - (best score during): the appendix's measure, "Change" in the ablation table.
 
@@ -62,7 +81,7 @@ def forgetting(
     without an afterwards (the last one) have no change.
     """
     changes: dict[str, float] = {}
-    for world, points in probe_series(rows, metric, worlds).items():
+    for world, points in probe_series(rows, metric, worlds, probes=probes).items():
         visits = Timeline.of(stages).visits(world)
         during: list[float] = []
         periods: list[float] = []
@@ -88,15 +107,31 @@ def worst_of(metric: Metric) -> Callable[[Sequence[float]], float]:
 
 
 def probe_series(
-    rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None = None
+    rows: Iterable[Row], metric: Metric, worlds: Iterable[str] | None = None, *, probes: Probes = "appendix"
 ) -> dict[str, list[tuple[int, float]]]:
     """world -> [(step, score)] of one metric."""
     if metric not in get_args(Metric):
         raise ValueError(f"metric is {metric!r}; probes report {', '.join(get_args(Metric))}")
     wanted = None if worlds is None else set(worlds)
     series: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        scored = row.get("kind") == "probe" and row.get(metric) is not None
-        if scored and (wanted is None or row["world"] in wanted):
+    for row in probe_rows(rows, probes):
+        if row.get(metric) is not None and (wanted is None or row["world"] in wanted):
             series.setdefault(row["world"], []).append((int(row["step"]), float(row[metric])))
     return series
+
+
+def probe_rows(rows: Iterable[Row], probes: Probes = "appendix") -> list[Row]:
+    """The rows of these probes. Rows that do not say their mode are the appendix's."""
+    if probes not in get_args(Probes):
+        raise ValueError(f"probes is {probes!r}; there are {', '.join(get_args(Probes))}")
+    return [row for row in rows if row.get("kind") == "probe" and (row.get("mode") == "frozen") == (probes == "frozen")]
+
+
+def score_error(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:
+    """Root mean squared standard error of a world's scores by the frozen-encoder probe, over test images."""
+    wanted = None if worlds is None else set(worlds)
+    squares: dict[str, list[float]] = {}
+    for row in probe_rows(rows, "frozen"):
+        if row.get(metric) is not None and (wanted is None or row["world"] in wanted):
+            squares.setdefault(row["world"], []).append(float(row["error"]) ** 2)
+    return PerWorld({world: math.sqrt(np.mean(values)) for world, values in squares.items()})

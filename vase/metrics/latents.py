@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.rows import AxisLatent, KnownEnvironment, PositionLatents
@@ -97,15 +97,30 @@ def position_latents(learner: Learner, world: World, rng: np.random.Generator) -
     """For x and for y, the latent whose mean is most correlated with it, in absolute value, on held-out images."""
     batch = world.sample(POSITION_IMAGES, rng)
     mean = np.asarray(learner.posterior(batch.images)[0], np.float64)
-    centred = mean - mean.mean(0)
-    found: dict[str, AxisLatent] = {}
-    for axis in "xy":
-        target = batch.factors[axis] - batch.factors[axis].mean()
-        scale = np.linalg.norm(centred, axis=0) * np.linalg.norm(target)
-        correlation = np.divide(target @ centred, scale, out=np.zeros(centred.shape[1]), where=scale > 0)
-        latent = int(np.abs(correlation).argmax())
-        found[axis] = {"latent": latent, "correlation": round(float(correlation[latent]), 4)}
-    return found
+    return {axis: axis_latent(mean, batch.factors[axis]) for axis in "xy"}
+
+
+def axis_latent(codes: Float[np.ndarray, "B N"], values: Float[np.ndarray, " B"]) -> AxisLatent:
+    """The latent that is most correlated with one coordinate, its r, and |r| of the next best latent.
+
+    |r| = 1 and a second of 0: the latent is the axis, and the only one. 0.7 and 0.7: the axis is split evenly.
+    """
+    centred, target = codes - codes.mean(0), values - values.mean()
+    scale = np.linalg.norm(centred, axis=0) * np.linalg.norm(target)
+    correlation = np.divide(target @ centred, scale, out=np.zeros(centred.shape[1]), where=scale > 0)
+    latent = int(np.abs(correlation).argmax())
+    others = np.delete(np.abs(correlation), latent)
+    second = round(float(others.max(initial=0.0)), 4)
+    return {"latent": latent, "correlation": round(float(correlation[latent]), 4), "second": second}
+
+
+def seen_latents(learner: Learner, environment: int | None) -> Bool[np.ndarray, " N"] | None:
+    """Latents that the decoder of an environment sees: neither masked (Eq. 1) nor behind a closed gate.
+
+    None, which stands for all of them, if the learner has no such environment.
+    """
+    views = learner.environments if isinstance(learner, InfersEnvironments) else ()
+    return next((view.mask & view.gate for view in views if view.index == environment), None)
 
 
 def axis_names(position: PositionLatents) -> dict[int, str]:

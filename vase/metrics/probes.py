@@ -22,7 +22,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -31,22 +31,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vase.learners.protocol import Learner
+from vase.metrics.codes import Kind, Source, encode, probed_kinds, travel
 from vase.nn.optim import load_optimiser_state, optimiser_state
 from vase.rows import Row
-from vase.worlds.world import Batch, position_varies
+from vase.worlds.world import Batch
 
-Kind = Literal["identity", "position"]
 Mode = Literal["online", "periodic"]
 
 _LABEL_SAMPLE = 2_000  # images from which the number of classes is taken if a world does not say it
-
-
-class Source(Protocol):
-    """Where a probe's images come from: a `World`, or anything else that draws batches with factors."""
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]: ...  # noqa: D102
-    def sample(self, n: int, rng: np.random.Generator) -> Batch: ...  # noqa: D102
 
 
 class Probe:
@@ -150,14 +142,6 @@ class ProbeSettings:
         return cls(mode=mode, **{**appendix, **values})
 
 
-class _Codes(NamedTuple):
-    """Encoded images with the targets of the probes."""
-
-    mean: Float[Tensor, "B N"]
-    std: Float[Tensor, "B N"]
-    targets: dict[Kind, Tensor]  # labels (B,) and positions (B, 2)
-
-
 class ProbeSuite:
     """One probe per kind and world, trained during training without updating the learner.
 
@@ -187,7 +171,7 @@ class ProbeSuite:
         images = settings.train_images if settings.mode == "periodic" else settings.batch * settings.updates
         rows: list[Row] = []
         for name in self.worlds:
-            codes = self._encode(model, self._batch(name, "train", step, images))
+            codes = encode(model, self._batch(name, "train", step, images))
             for kind in self._kinds(name):
                 if (name, kind) not in self.probes:
                     self.probes[name, kind] = self._new_probe(name, kind, codes.mean.shape[1])
@@ -205,7 +189,7 @@ class ProbeSuite:
         return rows
 
     def _scores(self, model: Learner, name: str, step: int) -> list[Row]:
-        codes = self._encode(model, self._tests[name])
+        codes = encode(model, self._tests[name])
         if name not in self._noise:
             generator = torch.Generator().manual_seed(self._number(name, "noise"))
             self._noise[name] = torch.randn((self.settings.draws, *codes.mean.shape), generator=generator)
@@ -215,16 +199,10 @@ class ProbeSuite:
             value = self.probes[name, kind].score(z, torch.cat([codes.targets[kind]] * self.settings.draws))
             row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": self.settings.mode}
             row["accuracy" if kind == "identity" else "mse"] = value
-            if kind == "position" and (travel := self.travel(name)) is not None:
-                row["pixels"] = math.sqrt(value) * travel
+            if kind == "position" and (pixels := travel(self.worlds[name][0])) is not None:
+                row["pixels"] = math.sqrt(value) * pixels
             rows.append(row)
         return rows
-
-    def travel(self, name: str) -> int | None:
-        """Pixels that an object of this world can travel: canvas minus sprite; None without a sprite size."""
-        world = self.worlds[name][0]
-        sprite = getattr(world, "sprite", None)
-        return None if sprite is None else world.image_shape[-1] - int(sprite)
 
     def _number(self, name: str, purpose: str) -> int:
         """A seed of its own for each world and purpose."""
@@ -237,9 +215,7 @@ class ProbeSuite:
         return world.sample(n, np.random.default_rng([self._number(name, split), step]))
 
     def _kinds(self, name: str) -> list[Kind]:
-        factors = self._tests[name].factors
-        known: dict[Kind, bool] = {"identity": "label" in factors, "position": position_varies(factors)}
-        return [kind for kind, present in known.items() if present]
+        return probed_kinds(self._tests[name].factors)
 
     def _new_probe(self, name: str, kind: Kind, inputs: int) -> Probe:
         outputs = 2 if kind == "position" else self._classes(name)
@@ -252,17 +228,6 @@ class ProbeSuite:
             return max(int(count) for count in counts if count is not None)
         seen = (self._tests[name], self._batch(name, "train", 0, _LABEL_SAMPLE))
         return 1 + max(int(batch.factors["label"].max()) for batch in seen)
-
-    def _encode(self, model: Learner, batch: Batch, chunk: int = 512) -> _Codes:
-        parts = [model.posterior(batch.images[i : i + chunk]) for i in range(0, len(batch.images), chunk)]
-        mean, std = (torch.from_numpy(np.concatenate(column).astype(np.float32)) for column in zip(*parts, strict=True))
-        factors = batch.factors
-        targets: dict[Kind, Tensor] = {}
-        if "label" in factors:
-            targets["identity"] = torch.from_numpy(np.asarray(factors["label"], np.int64))
-        if {"x", "y"} <= factors.keys():
-            targets["position"] = torch.from_numpy(np.stack([factors["x"], factors["y"]], 1).astype(np.float32))
-        return _Codes(mean, std, targets)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact resume needs."""

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from jaxtyping import Float, Int64
 
-from vase.metrics.forgetting import Metric, probe_series
+from vase.metrics.forgetting import Metric, Probes, probe_series
 from vase.rows import Row
 from vase.worlds.timeline import Span, Timeline
 
@@ -123,9 +123,11 @@ class Record:
         alpha = np.array([[np.nan if a is None else a for a in row["atypicality"]] for row in rows], np.float64)
         return steps, alpha if len(rows) else alpha.reshape(0, 0)
 
-    def scores(self, metric: Metric) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
+    def scores(
+        self, metric: Metric, *, probes: Probes = "appendix"
+    ) -> dict[str, tuple[Int64[np.ndarray, " T"], Float[np.ndarray, " T"]]]:
         """World -> (steps, scores) of one metric of the probes."""
-        series = probe_series(self.rows, metric)
+        series = probe_series(self.rows, metric, probes=probes)
         order = [world for world in self.worlds if world in series]
         order += [world for world in series if world not in order]
         columns = {world: tuple(zip(*series[world], strict=True)) for world in order}

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from vase.metrics.forgetting import Metric, forgetting, maximum
+from vase.metrics.forgetting import Metric, Probes, forgetting, maximum, probe_rows
 from vase.metrics.record import Period, Record
 from vase.plots.style import GREY, INK, LATENT_COLOURS, new_figure, styled, tint, world_colour
 from vase.worlds.spec import title
@@ -40,25 +40,26 @@ def atypicality(record: Record) -> Figure:
 
 def probe_curves(record: Record) -> Figure:
     """What probes can read from the representation: class of each world, and position where objects move."""
-    metrics = score_metrics(record)
-    panels = max(1, len(metrics))
+    kinds: tuple[Probes, ...] = ("appendix", "frozen")
+    found = [(metric, probes) for probes in kinds for metric in score_metrics(record, probes)]
+    panels = max(1, len(found))
     with styled():
         figure = new_figure(10, 1.4 + 2.6 * panels)
         axes = figure.subplots(1 + panels, 1, sharex=True, height_ratios=[0.7] + [2.2] * panels)
         draw_stages(axes[0], record, 6.2)
-        for axis, metric in zip(axes[1:], metrics, strict=False):
-            draw_scores(axis, record, metric)
-        if not metrics:
+        for axis, (metric, probes) in zip(axes[1:], found, strict=False):
+            draw_scores(axis, record, metric, probes)
+        if not found:
             _say(axes[1], "this run has no probe rows")
         label_steps(axes[-1], record)
     return figure
 
 
-def score_metrics(record: Record) -> list[Metric]:
+def score_metrics(record: Record, probes: Probes = "appendix") -> list[Metric]:
     """What the probes of this run reported: accuracy, and the position's error (in pixels if they are known)."""
-    position: Metric = "pixels" if record.scores("pixels") else "mse"
+    position: Metric = "pixels" if record.scores("pixels", probes=probes) else "mse"
     metrics: tuple[Metric, ...] = ("accuracy", position)
-    return [metric for metric in metrics if record.scores(metric)]
+    return [metric for metric in metrics if record.scores(metric, probes=probes)]
 
 
 def draw_stages(axis: Axes, record: Record, width: float) -> None:
@@ -157,12 +158,12 @@ def _draw_switches(axis: Axes, record: Record, height: float) -> list[Line2D]:
     return handles
 
 
-def draw_scores(axis: Axes, record: Record, metric: Metric) -> None:
+def draw_scores(axis: Axes, record: Record, metric: Metric, probes: Probes = "appendix") -> None:
     """Scores of each world's probe: bold while the learner trains on that world, thin elsewhere, faint before."""
     shade(axis, record)
     stages = record.stages
-    change, best = forgetting(record.rows, stages, metric), maximum(record.rows, stages, metric)
-    series = record.scores(metric)
+    change, best = (score(record.rows, stages, metric, probes=probes) for score in (forgetting, maximum))
+    series = record.scores(metric, probes=probes)
     crowded = len(series) > _ROOMY
     handles = []
     for world, (steps, values) in series.items():
@@ -173,14 +174,15 @@ def draw_scores(axis: Axes, record: Record, metric: Metric) -> None:
         before = steps <= first
         axis.plot(steps[before], values[before], color=colour, linewidth=1.2, alpha=0.7, linestyle=":", zorder=2)
         later = steps >= max(steps[before], default=first)
-        axis.plot(steps[later], values[later], color=colour, linewidth=1.1, zorder=3)
+        marker = "o" if probes == "frozen" else ""  # seldom scored: one point is no line
+        axis.plot(steps[later], values[later], color=colour, linewidth=1.1, marker=marker, markersize=4, zorder=3)
         for span in spans:
             during = (steps >= span.start) & (steps <= span.end)
             axis.plot(steps[during], values[during], color=colour, linewidth=2.6, solid_capstyle="round", zorder=4)
         numbers = _numbers(metric, best.worlds.get(world), change.worlds.get(world))
         text = f"{title(world)}{', ' if crowded else chr(10)}{numbers}" if numbers else title(world)
         handles.append(Line2D([], [], color=colour, linewidth=2.2, label=text))
-    modes = sorted({row["mode"] for row in record.of("probe") if "mode" in row})
+    modes = sorted({row["mode"] for row in probe_rows(record.rows, probes) if "mode" in row})
     name, unit = _AXES[metric]
     axis.set_title(name + f" ({', '.join(modes)} probes)" * bool(modes))
     axis.set_ylabel(unit)

@@ -18,7 +18,7 @@ from vase.images import as_bytes
 from vase.imagination import Explorer, Translation, augmented, movable_latents
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.learners.records import Step
-from vase.metrics.disentanglement import rounded
+from vase.metrics.factors import rounded
 from vase.metrics.probes import ProbeSuite
 from vase.rows import ImaginationRow
 from vase.training.callbacks import Callback, Run

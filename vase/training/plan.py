@@ -9,6 +9,7 @@ from typing import Any
 from vase.config import VASEConfig, preset
 from vase.learners.protocol import Learner
 from vase.learners.registry import make_learner
+from vase.metrics.frozen import FrozenSettings
 from vase.metrics.probes import ProbeSettings
 from vase.training.settings import RunSettings
 from vase.worlds import Schedule, StreamSpec, World, make_world
@@ -85,3 +86,9 @@ def probe_settings(settings: RunSettings) -> ProbeSettings | None:
     if settings.preset == "smoke" and settings.probes == "periodic":
         small |= {"updates": 10, "batch": 32}
     return ProbeSettings.of(settings.probes, every=settings.probe_every, **small)
+
+
+def frozen_settings(settings: RunSettings) -> FrozenSettings:
+    """How the probes on the frozen encoder are trained and tested."""
+    small = {"train_images": 200, "test_images": 100, "updates": 20, "batch": 32, "hidden": 32}
+    return FrozenSettings(**small) if settings.preset == "smoke" else FrozenSettings()

@@ -184,7 +184,8 @@ class TensorBoard(Callback):
     def on_row(self, run: Run, row: AnyRow) -> None:
         for name in ("accuracy", "mse", "pixels"):
             if row["kind"] == "probe" and name in row:
-                self._writer.add_scalar(f"{name}/{row['world']}", row[name], run.step)
+                kind = f"frozen {name}" if row.get("mode") == "frozen" else name
+                self._writer.add_scalar(f"{kind}/{row['world']}", row[name], run.step)
 
     def on_step(self, run: Run, step: Step) -> None:
         if run.step % 10 == 0:

@@ -29,13 +29,19 @@ PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
 """Preset -> settings in which it differs from the defaults of the fields."""
 _MINIMA = dict.fromkeys(
     ("steps", "canvas", "sprite", "probe_every", "checkpoint_every", "rows_every", "threads"), 1
-) | {"seed": 0, "batch_size": 2}
+) | {"seed": 0, "batch_size": 2, "frozen_every": 0}
 """The smallest value of each field that counts something."""
 FOLDERS = ("data", "faces", "frames")
 """Fields that name a folder."""
 _PLACE = ("data", "device", "threads")
 """Where a run computes, not what: these may change between an interruption and a resume."""
-_SELDOM: dict[str, Any] = {"imagination": "", "anticipation": "", "learner": "vase", "learner_options": {}}
+_SELDOM: dict[str, Any] = {
+    "imagination": "",
+    "anticipation": "",
+    "learner": "vase",
+    "learner_options": {},
+    "frozen_every": 4,
+}
 """Defaults that are left out of a saved run, so that older versions can read it."""
 
 
@@ -78,6 +84,12 @@ class RunSettings:
         "'none' switches them off",
     )
     probe_every: int = option(250, "steps between two scores of the probes")
+    frozen_every: int = option(
+        4,
+        "the worlds met so far are also scored by fresh probes on the frozen encoder, at the end of each stage and at "
+        "every N-th score of the probes; 1: at all of them; 0: only at the end of each stage",
+        metavar="N",
+    )
     measures: bool = option(
         False,
         "also measure disentanglement, reconstruction and dreams of every world met so far at the end of each stage",

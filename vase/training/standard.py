@@ -14,14 +14,15 @@ from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import EnvironmentView, Step
 from vase.metrics.detection import compare_switch
+from vase.metrics.frozen import FrozenProbes
 from vase.metrics.latents import moves, position_latents
-from vase.metrics.probes import ProbeSuite
+from vase.metrics.probes import ProbeSettings, ProbeSuite
 from vase.metrics.worlds import measure_world
 from vase.rows import EndRow, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
 from vase.training.callbacks import Callback, Run
 from vase.training.fingerprints import Fingerprints
 from vase.training.imagination import Imagination
-from vase.training.plan import probe_settings
+from vase.training.plan import frozen_settings, probe_settings
 
 _LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
 _POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
@@ -36,7 +37,7 @@ def standard_callbacks(run: Run, extra: Sequence[Callback] = ()) -> tuple[Callba
         Fingerprints(run.directory, plan),
         Switches(),
         StepRows(settings.rows_every),
-        *([] if probing is None else [Probes(ProbeSuite(plan.worlds, probing, seed=settings.seed))]),
+        *([] if probing is None else _probes(run, probing)),
         *([Imagination(plan, run.learner)] if settings.imagination or settings.anticipation else []),
         LearnerState(),
         *([Measures()] if settings.measures else []),
@@ -49,6 +50,14 @@ def standard_callbacks(run: Run, extra: Sequence[Callback] = ()) -> tuple[Callba
         if names.count(name) > 1:
             raise ValueError(f"two callbacks are named {name!r}: give each a `name` of its own.")
     return chosen
+
+
+def _probes(run: Run, probing: ProbeSettings) -> tuple[Callback, Callback]:
+    """The appendix's probes, and those on the frozen encoder."""
+    worlds, settings = run.plan.worlds, run.plan.settings
+    frozen = FrozenProbes(worlds, frozen_settings(settings), seed=settings.seed)
+    every = settings.frozen_every * settings.probe_every
+    return Probes(ProbeSuite(worlds, probing, seed=settings.seed)), Frozen(frozen, every)
 
 
 @dataclass
@@ -128,6 +137,22 @@ class Probes(Callback):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.suite.load_state_dict(state)
+
+
+@dataclass
+class Frozen(Callback):
+    """Rows of fresh probes on the frozen encoder, for the worlds met so far: nothing is kept between two scores."""
+
+    suite: FrozenProbes
+    every: int
+    """Steps between two scores; 0 for none within a stage. The end of each stage is always scored."""
+
+    def on_step(self, run: Run, step: Step) -> list[Row]:
+        due = self.every > 0 and run.step % self.every == 0
+        if not due and not run.plan.timeline.ends_stage(run.step):
+            return []
+        met = {span.name for span in run.plan.timeline.until(run.step)}
+        return self.suite.score(run.learner, run.step, met)
 
 
 @dataclass

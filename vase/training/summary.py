@@ -9,7 +9,7 @@ from typing import Any
 
 from vase import checkpoint
 from vase.metrics.detection import switch_summary
-from vase.metrics.forgetting import Metric, forgetting, maximum, worst_of
+from vase.metrics.forgetting import Metric, Probes, forgetting, maximum, probe_rows, worst_of
 from vase.metrics.latents import position_sentence, recruited_latents, shared_latents, used_flags
 from vase.metrics.record import Record
 from vase.training.directory import RunDirectory
@@ -17,6 +17,7 @@ from vase.training.directory import RunDirectory
 NONE = "–"
 """The entry for what was not measured."""
 _IMAGES = ("before", "after")  # of the row of a change
+_POSITION: tuple[Metric, ...] = ("mse", "pixels")
 
 
 def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
@@ -35,9 +36,9 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "seed": config["settings"]["seed"],
         **_switches(record),
         **_latents(record),
-        "identity": _scores(record, "accuracy"),
-        "position": {metric: _scores(record, metric) for metric in ("mse", "pixels")},
-        "probes": sorted({row["mode"] for row in record.of("probe")}),
+        **_probed(record, "appendix"),
+        "probes": sorted({row["mode"] for row in probe_rows(record.rows)}),
+        "frozen": _probed(record, "frozen"),
         "seconds": round(seconds, 1),
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
     }
@@ -88,13 +89,19 @@ def _where(flags: Iterable[bool]) -> list[int]:
     return [index for index, flag in enumerate(flags) if flag]
 
 
-def _scores(record: Record, metric: Metric) -> dict[str, Any]:
+def _probed(record: Record, probes: Probes) -> dict[str, Any]:
+    """What these probes read of classes and positions."""
+    position = {metric: _scores(record, metric, probes) for metric in _POSITION}
+    return {"identity": _scores(record, "accuracy", probes), "position": position}
+
+
+def _scores(record: Record, metric: Metric, probes: Probes) -> dict[str, Any]:
     """Best during, worst after and at the end per world; changes as the appendix defines them."""
-    probes = [row for row in record.of("probe") if metric in row]
-    best, change = (function(record.rows, record.stages, metric) for function in (maximum, forgetting))
+    scored = [row for row in probe_rows(record.rows, probes) if metric in row]
+    best, change = (score(record.rows, record.stages, metric, probes=probes) for score in (maximum, forgetting))
     worlds = {}
-    for world in dict.fromkeys(row["world"] for row in probes):
-        points = [(int(row["step"]), float(row[metric])) for row in probes if row["world"] == world]
+    for world in dict.fromkeys(row["world"] for row in scored):
+        points = [(int(row["step"]), float(row[metric])) for row in scored if row["world"] == world]
         after = [value for step, value in points if record.timeline.away(step, world)]
         worlds[world] = {
             "best": best.worlds.get(world),
@@ -108,7 +115,11 @@ def _scores(record: Record, metric: Metric) -> dict[str, Any]:
 
 def describe(found: dict[str, Any]) -> str:
     """The summary in sentences and small tables."""
-    parts = [[_headline(found), *_switch_lines(found)], _latent_lines(found), _score_lines(found), [_speed(found)]]
+    parts = [[_headline(found), *_switch_lines(found)], _latent_lines(found)]
+    parts.append(_score_lines(found, f"{' and '.join(found['probes'])} probes"))
+    if "frozen" in found:  # not in summaries of earlier versions
+        parts.append(_score_lines(found["frozen"], "fresh probes on the frozen encoder"))
+    parts.append([_speed(found)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
@@ -175,7 +186,7 @@ def _counted(what: str, latents: dict[str, list[int]]) -> str:
     return f"{len(latents[what])} {what}" + (f" ({_list(latents[what])})" if latents[what] else "")
 
 
-def _score_lines(found: dict[str, Any]) -> list[str]:
+def _score_lines(found: dict[str, Any], probes: str) -> list[str]:
     """Probe scores: best during the world's own stage, worst afterwards, at the end."""
     identity, mse, pixels = found["identity"], found["position"]["mse"], found["position"]["pixels"]
     if not identity["worlds"]:
@@ -189,8 +200,7 @@ def _score_lines(found: dict[str, Any]) -> list[str]:
         extra = pixels["worlds"].get(world, {})
         shown = [_error(score[name], extra.get(name)) for name in moments]
         table.append((f"position in {world}", *shown, position_change(score)))
-    modes = " and ".join(found["probes"])
-    title = f"What {modes} probes read from the representation (position: MSE on [0,1]², RMS in pixels)"
+    title = f"What {probes} read from the representation (position: MSE on [0,1]², RMS in pixels)"
     changes = {"class": identity_change(identity["mean"]), "position": position_change(mse["mean"])}
     means = ", ".join(f"{what} {change}" for what, change in changes.items() if change != NONE)
     return [title, *(f"  {line}" for line in aligned(table)), *([f"  mean change: {means}"] if means else [])]

@@ -43,7 +43,13 @@ class ArrayWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` images with replacement."""
-        chosen = rng.integers(len(self.images), size=require_int("n", n, 1))
+        return self._take(rng.integers(len(self.images), size=require_int("n", n, 1)))
+
+    def sample_distinct(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` images without replacement, all of them if there are fewer."""
+        return self._take(rng.permutation(len(self.images))[: require_int("n", n, 1)])
+
+    def _take(self, chosen: Int64[np.ndarray, " n"]) -> Batch:
         return Batch(self.images[chosen], {} if self.labels is None else {"label": self.labels[chosen]})
 
 

@@ -51,6 +51,10 @@ class FrameWorld:
         """Draw ``n`` frames with replacement."""
         return self.take(rng.integers(len(self.frames), size=require_int("n", n, 1)))
 
+    def sample_distinct(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` frames without replacement, all of them if there are fewer."""
+        return self.take(rng.permutation(len(self.frames))[: require_int("n", n, 1)])
+
     def take(self, indices: Int[np.ndarray, " n"]) -> Batch:
         """The frames at some places; a rendered world shows the same scene at the same place as the other one."""
         images = np.ascontiguousarray(np.moveaxis(self.frames[indices], 3, 1))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 import numpy as np
+from jaxtyping import Int
 
 from vase.worlds.checks import require_int
 from vase.worlds.datasets import Labelled
@@ -59,8 +60,14 @@ class SpriteWorld:
 
     def sample(self, n: int, rng: np.random.Generator) -> Batch:
         """Draw ``n`` sprites with replacement and paste each at its place."""
-        n = require_int("n", n, 1)
-        chosen = rng.integers(len(self.bank), size=n)
+        return self._pasted(rng.integers(len(self.bank), size=require_int("n", n, 1)), rng)
+
+    def sample_distinct(self, n: int, rng: np.random.Generator) -> Batch:
+        """Draw ``n`` sprites without replacement, all of them if there are fewer, and paste each at its place."""
+        return self._pasted(rng.permutation(len(self.bank))[: require_int("n", n, 1)], rng)
+
+    def _pasted(self, chosen: Int[np.ndarray, " n"], rng: np.random.Generator) -> Batch:
+        n = len(chosen)
         side, span = self.sprite, self.canvas - self.sprite
         if self.moving and span:
             tops, lefts = rng.integers(span + 1, size=(2, n))

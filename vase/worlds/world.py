@@ -77,6 +77,11 @@ class SoftWorld:
         batch = self.inner.sample(n, rng)
         return Batch(_SOFT[batch.images], batch.factors)
 
+    def sample_distinct(self, n: int, rng: np.random.Generator) -> Batch:
+        """The same without replacement, if the other world can."""
+        batch = getattr(self.inner, "sample_distinct", self.inner.sample)(n, rng)
+        return Batch(_SOFT[batch.images], batch.factors)
+
 
 def position_varies(factors: Mapping[str, np.ndarray]) -> bool:
     """Whether the objects in a sample move: factors ``x`` and ``y`` are known, and at least one of them varies."""

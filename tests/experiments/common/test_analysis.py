@@ -5,9 +5,19 @@ import json
 import pytest
 
 from vase.experiments import Condition, Experiment, Result, results_of
-from vase.experiments.common.analysis import axes, detection, disentanglement, forgetting, quality, sharing
+from vase.experiments.common.analysis import (
+    axes,
+    detection,
+    disentanglement,
+    disentanglement_seen,
+    forgetting,
+    forgetting_frozen,
+    quality,
+    sharing,
+    sharing_seen,
+)
 from vase.experiments.common.figures import figure_data
-from vase.experiments.common.numbers import MEASURES, measure_of, measured
+from vase.experiments.common.numbers import AXES, MEASURES, SEEN_MEASURES, measure_of, measured
 
 VASE, VAE = "disentangled-SDA", "entangled-none"
 PAIR = Experiment(
@@ -125,6 +135,98 @@ def test_forgetting_by_hand(results):
     for name, values in expected.items():
         assert found[name] == {c: pytest.approx(v) for c, v in zip(columns, values, strict=True)}, name
     assert table.notes[-1].startswith("Preset laptop, 10, 1,000 steps per stage, periodic probes; ")
+
+
+def _frozen(world, metric, scores, error):
+    return [{**row, "mode": "frozen", "error": error} for row in _probes(world, metric, scores)]
+
+
+def test_forgetting_by_the_frozen_encoder_probe(results, tmp_path):
+    before = forgetting(results)
+    path = tmp_path / "pair" / "laptop" / f"{VASE}-0.json"
+    content = json.loads(path.read_text())
+    content["rows"] += [
+        *_frozen("moving-fashion", "accuracy", {10: 0.85, 20: 0.84, 1020: 0.83}, 0.004),
+        *_frozen("mnist", "accuracy", {20: 0.95, 1020: 0.96}, 0.003),
+        *_frozen("moving-fashion", "mse", {10: 2e-4, 20: 3e-4, 1020: 3e-4}, 1e-5),
+    ]
+    path.write_text(json.dumps(content))
+    again = results_of(PAIR, "laptop", tmp_path)
+    assert forgetting(again) == before  # the appendix's probes are not touched
+    found = _by_name(forgetting_frozen(again), 2)
+    vase = "disentangled SDA (VASE)"
+    assert found[vase, "moving Fashion"] == {
+        "seeds": 2,
+        "ID max (%)": pytest.approx((85,)),
+        "ID change (%)": pytest.approx((-2,)),
+        "ID end (%)": pytest.approx((83,)),
+        "ID error (%)": pytest.approx((0.4,)),
+        "position min (1e-4)": pytest.approx((2,)),
+        "position change (1e-4)": pytest.approx((1,)),
+        "position end (1e-4)": pytest.approx((3,)),
+        "position error (1e-4)": pytest.approx((0.1,)),
+    }
+    assert found[vase, "mean"]["ID change (%)"] == pytest.approx((-0.5,))
+    assert found[vase, "mean"]["ID error (%)"] == pytest.approx((0.35,))
+    assert found["entangled – (VAE)", "mean"]["ID max (%)"] == ()
+    assert "fresh probes on the frozen encoder" in forgetting_frozen(again).notes[-1]
+
+
+def _adjusted(v, information, **axes):
+    """Adjusted measures whose numbers tell which column they belong to."""
+    return {
+        "information": information,
+        "mig": v + 0.1,
+        "mig_error": v + 0.2,
+        "sap": v + 0.3,
+        "dci": {"disentanglement": v + 0.4, "completeness": v + 0.5, "informativeness": v + 0.6},
+        **({"axes": axes} if axes else {}),
+    }
+
+
+@pytest.fixture
+def seen(tmp_path):
+    x = {"latent": 1, "correlation": -0.9, "second": 0.2}
+    y = {"latent": 0, "correlation": 0.8, "second": 0.3}
+    rows = []
+    for world, environment in (("moving-fashion", 0), ("mnist", 1)):
+        plain = {**_measures(world, 1020, 0.5, environment, environment), "information": {"label": [0.5, 0.5]}}
+        places = {"x": x, "y": y} if world == "moving-fashion" else {}
+        told = {"label": [0.4, 0.1] if environment else [0.3, 0.0]}
+        kinds = {"means": _adjusted(0, told, **places), "samples": _adjusted(1, told, **places)}
+        rows.append({**plain, "seen": {"latents": [True, True], **kinds}})
+    _write(tmp_path / "seen", f"{VASE}-0", rows, stages=(STAGES[0], ("mnist", 1_010)))
+    return results_of(PAIR, "laptop", tmp_path / "seen")
+
+
+def test_disentanglement_of_seen_latents_by_hand(seen):
+    found = _by_name(disentanglement_seen(seen), 4)
+    vase, when = "disentangled SDA (VASE)", "after its visit"
+    numbers = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    for kind, v in (("means", 0), ("samples", 1)):
+        moving = [(pytest.approx(v + number),) for number in numbers] + [(0.9,), (0.2,), (0.8,), (0.3,)]
+        assert found[vase, "moving Fashion", when, kind] == {
+            "seeds": 1,
+            **dict(zip(SEEN_MEASURES, moving, strict=True)),
+        }
+        assert found[vase, "MNIST", when, kind]["|r| of x"] == ()
+
+
+def test_alignment_joins_the_table_of_disentanglement_where_it_was_measured(seen, results):
+    vase, when = "disentangled SDA (VASE)", "after its visit"
+    found = _by_name(disentanglement(seen), 3)[vase, "moving Fashion", when]
+    assert [found[name] for name in AXES] == [(0.9,), (0.2,), (0.8,), (0.3,)]
+    assert disentanglement(results).columns[-1] == "FactorVAE"  # of earlier runs, as it was
+    assert set(_by_name(disentanglement_seen(results), 4)[vase, "MNIST", when, "means"].values()) == {1, ()}
+
+
+def test_sharing_of_seen_latents_by_hand(seen):
+    row = _by_name(sharing_seen(seen), 3)["disentangled SDA (VASE)", "moving Fashion and MNIST", "label"]
+    assert row["information"] == (0.3,)
+    assert row["same latent"] == "1 of 1"
+    assert row["cosine"] == pytest.approx((0.4 / (0.4**2 + 0.1**2) ** 0.5,))
+    plain = _by_name(sharing(seen), 3)["disentangled SDA (VASE)", "moving Fashion and MNIST", "label"]
+    assert plain["cosine"] == pytest.approx((1,))
 
 
 MOMENTS = {  # condition, world, when: v of each seed, and how many took the world for its own environment

@@ -9,7 +9,7 @@ from vase.experiments.common.conditions import HALVES, LETTERS, OURS, label, rea
 from vase.experiments.common.numbers import best, change, note, percent, tenthousandths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Reported, Table, spread, standard_errors
-from vase.metrics.forgetting import Metric
+from vase.metrics.forgetting import Metric, Probes
 
 CLASSES = ("moving-fashion", "mnist")
 """Worlds with an object classifier in Section 4."""
@@ -42,12 +42,22 @@ HEADLINE = tuple(f"{half}-{letters}" for half in HALVES for letters in ("SDA", "
 """Conditions in the short form of Table 1."""
 
 
+def table1_frozen(results: Results) -> Table:
+    """Table 1 by fresh probes on the frozen encoder."""
+    return table1(results, probes="frozen")
+
+
+def twins_frozen(results: Results) -> Table:
+    """The twins by fresh probes on the frozen encoder."""
+    return twins(results, probes="frozen")
+
+
 def headline(results: Results) -> Table:
     """Table 1 in short."""
     return table1(results, HEADLINE)
 
 
-def table1(results: Results, chosen: Container[str] | None = None) -> Table:
+def table1(results: Results, chosen: Container[str] | None = None, probes: Probes = "appendix") -> Table:
     """Table 1 beside the paper's numbers: the chosen conditions of the ablation, or all; and other learners."""
     rows: list[tuple[Entry, ...]] = []
     for condition in results.experiment.conditions:
@@ -56,10 +66,10 @@ def table1(results: Results, chosen: Container[str] | None = None) -> Table:
             continue
         runs = results.of(condition.name)
         ours = (
-            percent(best(runs, "accuracy", CLASSES)),
-            percent(change(runs, "accuracy", CLASSES)),
-            tenthousandths(best(runs, "mse")),
-            tenthousandths(change(runs, "mse")),
+            percent(best(runs, "accuracy", CLASSES, probes)),
+            percent(change(runs, "accuracy", CLASSES, probes)),
+            tenthousandths(best(runs, "mse", None, probes)),
+            tenthousandths(change(runs, "mse", None, probes)),
         )
         paper: Iterable[Entry] = map(Reported, PAPER[half][letters]) if half else [NONE] * len(ours)
         pairs: list[Entry] = [entry for pair in zip(ours, paper, strict=True) for entry in pair]
@@ -69,11 +79,10 @@ def table1(results: Results, chosen: Container[str] | None = None) -> Table:
     notes = (
         "D: dreaming, S: inference of the environment, A: atypicality mask. ID: moving Fashion and MNIST; position: "
         "the moving worlds, of which the last has no change.",
-        note(results),
+        note(results, probes),
     )
-    return Table(
-        "Ablation, moving Fashion → MNIST → moving MNIST", ("half", "condition", "seeds", *columns), tuple(rows), notes
-    )
+    name = "Ablation, moving Fashion → MNIST → moving MNIST" + ", frozen encoder" * (probes == "frozen")
+    return Table(name, ("half", "condition", "seeds", *columns), tuple(rows), notes)
 
 
 def latents(results: Results) -> Table:
@@ -143,10 +152,10 @@ def ranking(results: Results) -> Table:
     return Table("Ablation: least forgetting first", columns, tuple(rows), notes)
 
 
-def twins(results: Results) -> Table:
+def twins(results: Results, probes: Probes = "appendix") -> Table:
     """Entangled learners against their disentangled twins of the same seeds."""
     rows: list[tuple[Entry, ...]] = []
-    for name, losses, sign in _losses(results):
+    for name, losses, sign in _losses(results, probes):
         for letters in LETTERS:
             first, second = (losses.get(f"{half}-{letters}", {}) for half in HALVES)
             if common := [seed for seed in first if seed in second]:
@@ -156,20 +165,20 @@ def twins(results: Results) -> Table:
     notes = (
         "more: how much more the entangled one forgets than the disentangled one of the same seed, and that in "
         "standard errors of its mean; negative: less.",
-        note(results),
+        note(results, probes),
     )
     columns = ("measure", "condition", "seeds", *HALVES, "more", "standard errors")
-    return Table("Ablation: entangled twins", columns, tuple(rows), notes)
+    return Table("Ablation: entangled twins" + ", frozen encoder" * (probes == "frozen"), columns, tuple(rows), notes)
 
 
-def _losses(results: Results) -> list[tuple[str, dict[str, dict[int, float]], int]]:
+def _losses(results: Results, probes: Probes = "appendix") -> list[tuple[str, dict[str, dict[int, float]], int]]:
     """(measure, condition -> seed -> change, sign): a positive sign if more is worse."""
     found: list[tuple[str, dict[str, dict[int, float]], int]] = []
     for name, metric, worlds, scale, sign in _MEASURED:
         losses = {}
         for condition in results.experiment.conditions:
             runs = results.of(condition.name)
-            changes = zip(runs, change(runs, metric, worlds), strict=True)
+            changes = zip(runs, change(runs, metric, worlds, probes), strict=True)
             losses[condition.name] = {run.seed: scale * value for run, value in changes if value is not None}
         found.append((name, {condition: by_seed for condition, by_seed in losses.items() if by_seed}, sign))
     return found

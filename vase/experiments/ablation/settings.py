@@ -21,13 +21,15 @@ ABLATION = Experiment(
     ),
     tables={
         "table1": f"{_ANALYSIS}table1",
+        "table1-frozen": f"{_ANALYSIS}table1_frozen",
         "headline": f"{_ANALYSIS}headline",
         "ranking": f"{_ANALYSIS}ranking",
         "twins": f"{_ANALYSIS}twins",
+        "twins-frozen": f"{_ANALYSIS}twins_frozen",
         "detection": TABLES["detection"],
         "latents": f"{_ANALYSIS}latents",
         "axes": f"{_ANALYSIS}shown_axes",
-        **chosen(TABLES, "disentanglement", "quality", "sharing"),
+        **chosen(TABLES, "disentanglement", "disentanglement-seen", "quality", "sharing", "sharing-seen"),
         "shown-disentanglement": f"{_ANALYSIS}shown_disentanglement",
         "shown-quality": f"{_ANALYSIS}shown_quality",
         "shown-sharing": f"{_ANALYSIS}shown_sharing",
@@ -43,7 +45,9 @@ LONGER = Experiment(
     conditions=tuple(replace(ABLATION.condition(name), seeds=THREE_SEEDS, shown=False) for name in (OURS, ENTANGLED)),
     tables={
         "table1": f"{_ANALYSIS}table1",
+        "table1-frozen": f"{_ANALYSIS}table1_frozen",
         "twins": f"{_ANALYSIS}twins",
-        **chosen(TABLES, "detection", "disentanglement", "quality", "sharing"),
+        "twins-frozen": f"{_ANALYSIS}twins_frozen",
+        **chosen(TABLES, "detection", "axes", "disentanglement", "disentanglement-seen", "quality", "sharing"),
     },
 )

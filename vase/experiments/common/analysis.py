@@ -11,14 +11,21 @@ from typing import Any
 
 from vase.experiments.common.conditions import label, switched_off
 from vase.experiments.common.numbers import (
+    AXES,
     MEASURES,
+    SEEN_MEASURES,
+    Codes,
     best,
     change,
+    has_seen,
+    image_error,
+    information_of,
     last,
     measure_of,
     measured,
     note,
     percent,
+    seen_of,
     summary_values,
     tenthousandths,
 )
@@ -26,32 +33,49 @@ from vase.experiments.experiment import Condition
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Table, spread
 from vase.metrics.detection import one_to_one, returns_recognised
+from vase.metrics.forgetting import Probes
 from vase.metrics.latents import alignment
 from vase.rows import Row
 from vase.worlds.spec import title
 
+_GOES_ON = "end: the score at the end of the stream, which can be better than the best, because probes go on learning."
 PATIENCE = "a decision takes 4 batches in the presets laptop and paper"
 
 
-def forgetting(results: Results) -> Table:
-    """Accuracy and position error of each world: best during its stage, change after it."""
+def forgetting(results: Results, probes: Probes = "appendix") -> Table:
+    """Accuracy and position error of each world: best during its stage, change after it.
+
+    With frozen-encoder probes, the standard error of one score over test images stands beside them.
+    """
+    frozen = probes == "frozen"
     rows: list[tuple[Entry, ...]] = []
     for condition, runs in results.finished:
         worlds = runs[0].timeline.worlds
         for name, chosen in [*((title(world), (world,)) for world in worlds), ("mean", worlds)]:
-            accuracy = (percent(score(runs, "accuracy", chosen)) for score in (best, change, last))
-            position = (tenthousandths(score(runs, "mse", chosen)) for score in (best, change, last))
+            accuracy = [percent(score(runs, "accuracy", chosen, probes)) for score in (best, change, last)]
+            position = [tenthousandths(score(runs, "mse", chosen, probes)) for score in (best, change, last)]
+            if frozen:
+                accuracy.append(percent(image_error(runs, "accuracy", chosen)))
+                position.append(tenthousandths(image_error(runs, "mse", chosen)))
             rows.append((label(condition.name), name, len(runs), *accuracy, *position))
     columns = (
-        *("condition", "world", "seeds", "ID max (%)", "ID change (%)", "ID end (%)"),
+        *("condition", "world", "seeds", "ID max (%)", "ID change (%)", "ID end (%)", *["ID error (%)"] * frozen),
         *("position min (1e-4)", "position change (1e-4)", "position end (1e-4)"),
+        *["position error (1e-4)"] * frozen,
     )
+    end = "error: standard error of one score, from resampling test images." if frozen else _GOES_ON
     notes = (
         "max, min: best while the world is trained on. change: worst afterwards less best; the last world has none. "
-        "end: the score at the end of the stream, which can be better than the best, because probes go on learning.",
-        note(results),
+        + end,
+        note(results, probes),
     )
-    return Table(f"{results.experiment.name}: learning and forgetting", columns, tuple(rows), notes)
+    name = f"{results.experiment.name}: learning and forgetting" + ", frozen encoder" * frozen
+    return Table(name, columns, tuple(rows), notes)
+
+
+def forgetting_frozen(results: Results) -> Table:
+    """Learning and forgetting by fresh probes on the frozen encoder."""
+    return forgetting(results, "frozen")
 
 
 # ------------------------------------------------------------------------------------------------ switches
@@ -103,16 +127,39 @@ def _one_to_one(run: Result) -> bool:
 def disentanglement(results: Results) -> Table:
     """Disentanglement of every world when its first visit ended, and at the end of the stream."""
     rows: list[tuple[Entry, ...]] = []
+    axes = AXES if has_seen(results) else ()
     for condition, world, when, found in _moments(results):
-        numbers = tuple(spread([measure_of(row, name) for row in found], digits=2) for name in MEASURES)
+        numbers = [spread([measure_of(row, name) for row in found], digits=2) for name in MEASURES]
+        numbers += [spread([seen_of(row, "samples", name) for row in found], digits=2) for name in axes]
         rows.append((label(condition.name), title(world), when, len(found), *numbers))
+    about_axes = " |r|: correlation of the best latent with a coordinate, and of the next best." if axes else ""
     notes = (
         "Against class, x and y on held-out images, codes sampled from q(z|x); static worlds have no x and y, and no "
-        "FactorVAE score.",
+        "FactorVAE score." + about_axes,
         note(results),
     )
-    columns = ("condition", "world", "when", "seeds", *MEASURES)
+    columns = ("condition", "world", "when", "seeds", *MEASURES, *axes)
     return Table(f"{results.experiment.name}: disentanglement along the stream", columns, tuple(rows), notes)
+
+
+def disentanglement_seen(results: Results) -> Table:
+    """Disentanglement of the latents that the environment sees, adjusted for chance, of means and of samples."""
+    rows: list[tuple[Entry, ...]] = []
+    kinds: tuple[Codes, ...] = ("means", "samples")
+    for condition, world, when, found in _moments(results):
+        for codes in kinds:
+            values = {name: [seen_of(row, codes, name) for row in found] for name in SEEN_MEASURES}
+            numbers = (spread(column, digits=2 + ("error" in name)) for name, column in values.items())
+            rows.append((label(condition.name), title(world), when, codes, len(found), *numbers))
+    notes = (
+        "Masked latents and those behind closed gates count as absent. What an unrelated latent would score is "
+        "subtracted from MIG, SAP and DCI. MIG error: standard error in one seed, from resampling test images. |r|: "
+        "correlation of the best latent with a coordinate, and of the next best.",
+        note(results),
+    )
+    columns = ("condition", "world", "when", "codes", "seeds", *SEEN_MEASURES)
+    name = f"{results.experiment.name}: disentanglement of the latents that the environment sees"
+    return Table(name, columns, tuple(rows), notes)
 
 
 def quality(results: Results) -> Table:
@@ -148,12 +195,16 @@ def _moments(results: Results) -> list[tuple[Condition, str, str, list[Row]]]:
     return found
 
 
-def sharing(results: Results) -> Table:
-    """Do latents mean the same in two worlds? From the information that each latent has on each factor, at the end."""
+def sharing(results: Results, codes: Codes | None = None) -> Table:
+    """Do latents mean the same in two worlds? From the information that each latent has on each factor, at the end.
+
+    `codes`: of the latents that the environments see, adjusted for chance; by default all latents, sampled, unadjusted.
+    """
     rows: list[tuple[Entry, ...]] = []
     for condition, runs in results.finished:
         for pair in combinations(runs[0].timeline.worlds, 2):
-            told = [[measured(run, world)[-1]["information"] for world in pair] for run in runs]
+            last_rows = [[measured(run, world)[-1] for world in pair] for run in runs]
+            told = [known for ends in last_rows if all(known := [information_of(row, codes) for row in ends])]
             compared = [alignment(*information) for information in told]
             for factor in dict.fromkeys(name for found in compared for name in found):
                 found = [one[factor] for one in compared if factor in one]
@@ -168,7 +219,13 @@ def sharing(results: Results) -> Table:
         note(results),
     )
     columns = ("condition", "worlds", "factor", "information", "same latent", "cosine")
-    return Table(f"{results.experiment.name}: latents shared between worlds", columns, tuple(rows), notes)
+    kind = "" if codes is None else f", {codes} of those that the environments see, adjusted for chance"
+    return Table(f"{results.experiment.name}: latents shared between worlds{kind}", columns, tuple(rows), notes)
+
+
+def sharing_seen(results: Results) -> Table:
+    """Latents shared between worlds, of those that the environments see, adjusted for chance."""
+    return sharing(results, "samples")
 
 
 def axes(results: Results) -> Table:

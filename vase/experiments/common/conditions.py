@@ -26,7 +26,10 @@ _TABLES = "vase.experiments.common.analysis:"
 _FIGURES = "vase.experiments.common.figures:"
 TABLES = {
     name: _TABLES + name.replace("-", "_")
-    for name in ("forgetting", "detection", "axes", "disentanglement", "quality", "sharing")
+    for name in (
+        *("forgetting", "forgetting-frozen", "detection", "axes", "disentanglement", "disentanglement-seen"),
+        *("quality", "sharing", "sharing-seen"),
+    )
 }
 """References to the tables that every experiment can have."""
 FIGURES = {name: _FIGURES + name.replace("-", "_") for name in ("traversals", "cross-domain", "disentanglement")}

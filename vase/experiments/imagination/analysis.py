@@ -9,6 +9,7 @@ import numpy as np
 from vase.experiments.common.numbers import note
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Table, spread
+from vase.metrics.forgetting import probe_rows
 from vase.rows import Row
 
 PASSIVE, IMAGINATION = "passive", "imagination"
@@ -35,7 +36,7 @@ def probe(run: Result, world: str, metric: str, *, after: int = 0, until: int | 
     """Scores of the appendix's probe of a world at steps after < t <= until."""
     return [
         float(row[metric])
-        for row in run.of("probe")
+        for row in probe_rows(run.rows)
         if row["world"] == world and metric in row and after < row["step"] and (until is None or row["step"] <= until)
     ]
 

@@ -11,5 +11,14 @@ RETURNS = Experiment(
     stream="mnist,fashion,mnist,fashion,mnist",
     steps={"laptop": 1_000},
     conditions=(Condition(OURS),),
-    tables=chosen(TABLES, "forgetting", "detection", "disentanglement", "quality", "sharing"),
+    tables=chosen(
+        TABLES,
+        "forgetting",
+        "forgetting-frozen",
+        "detection",
+        "disentanglement",
+        "disentanglement-seen",
+        "quality",
+        "sharing",
+    ),
 )

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from vase.config import preset
 from vase.experiments.ablation.analysis import CLASSES
-from vase.experiments.common.numbers import best, change, measured, note, percent, summary_values, tenthousandths
+from vase.experiments.common.numbers import (
+    best,
+    change,
+    has_seen,
+    measured,
+    note,
+    percent,
+    seen_of,
+    summary_values,
+    tenthousandths,
+)
 from vase.experiments.results import Result, Results
 from vase.experiments.sensitivity.settings import AS_WRITTEN, OWN, PAPER_RANGES, file_name
 from vase.experiments.tables import NONE, Entry, Table, spread
@@ -30,12 +40,21 @@ def final_mig(run: Result) -> float | None:
     return None if None in gaps else sum(gaps) / len(MOVING)
 
 
+def final_alignment(run: Result) -> float | None:
+    """|r| of the best latents for x and y at the end of the stream, averaged over both and the worlds that move."""
+    rows = [measured(run, world)[-1] for world in MOVING]
+    found = [seen_of(row, "samples", name) for row in rows for name in ("|r| of x", "|r| of y")]
+    known = [value for value in found if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(found) else None
+
+
 def sensitivity_table(results: Results) -> Table:
     """Every value of every hyperparameter: what was learnt, forgotten and found."""
     said = {field: (symbol, words) for symbol, (field, _, words) in PAPER_RANGES.items()}
     said |= {field: (symbol, NONE) for symbol, (field, _) in OWN.items()}
     said |= {file_name(name): (name, NONE) for name in AS_WRITTEN}
     rows: list[tuple[Entry, ...]] = []
+    aligned = has_seen(results)
     for condition in results.experiment.conditions:
         runs = results.of(condition.name)
         field, _, value = condition.name.partition("=")
@@ -50,6 +69,7 @@ def sensitivity_table(results: Results) -> Table:
                 percent(change(runs, "accuracy", CLASSES)),
                 tenthousandths(change(runs, "mse")),
                 spread([final_mig(run) for run in runs], digits=2),
+                *[spread([final_alignment(run) for run in runs], digits=2)] * aligned,
                 ", ".join(map(str, summary_values(runs, "environments"))) or NONE,
                 ", ".join(map(str, summary_values(runs, "false_alarms"))) or NONE,
                 words,
@@ -57,12 +77,13 @@ def sensitivity_table(results: Results) -> Table:
         )
     columns = (
         *("knob", "value", "preset's", "seeds", "ID max (%)", "ID change (%)", "position change (1e-4)", "MIG"),
+        *["|r|"] * aligned,
         *("environments", "false alarms", "the paper's range and word"),
     )
     notes = (
         "τ: snapshots every τ steps, as in the paper, instead of on leaving; the paper's range scaled to these stages "
         "is 3 to 33. elbo: no ceiling, the entangled condition; square: the paper's Eq. 3. MIG: at the end, of the two "
-        "worlds that move. The stream has 3 worlds.",
+        "worlds that move. The stream has 3 worlds." + " |r|: of the best latents with x and y, at the end." * aligned,
         "as written: the paper's objective, masks that let noise through, snapshots every τ steps, weights of dreams "
         "and no gates, recruiting or pool of dreams, with the laptop's network and lengths.",
         note(results),

@@ -13,7 +13,9 @@ THREE_STAGE = Experiment(
     conditions=ablations({"disentangled": FIVE_SEEDS, "entangled": (0,)}, shown=("disentangled-SDA",)),
     tables={
         "appendix": "vase.experiments.three_stage.analysis:appendix_table",
-        **chosen(TABLES, "detection", "disentanglement", "quality", "sharing"),
+        **chosen(
+            TABLES, "forgetting-frozen", "detection", "disentanglement", "disentanglement-seen", "quality", "sharing"
+        ),
     },
     figures=chosen(FIGURES, "traversals", "disentanglement"),
 )
