@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from photographs import draw, grey, night, photographs, upside_down
 
 from vase import VASE, VASEConfig
@@ -108,3 +109,20 @@ def test_a_switch_says_what_changed(pool):
 def test_each_test_alone_announces_a_shift(pool, test, change):
     model = VASE(config(), seed=0, shift_tests=[test])
     assert stages(model, [batches(pool, 120), map(change, batches(pool, 12, seed=1))]) == [0, 1]
+
+
+def test_weights_that_are_thrown_off_are_no_shift(pool):
+    """A jump of the optimiser that reaches the slow weights, too: all images look strange, none of them has changed."""
+    model = VASE(config(), seed=0)
+    assert stages(model, [batches(pool, 90)]) == [0]
+    before = model.partial_fit(next(batches(pool, 1, seed=1)))
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for live, slow in zip(model.networks_.decoder.parameters(), model.ema_.nets.decoder.parameters(), strict=True):
+            noise = 2.0 * live.abs().mean() * torch.randn(live.shape, generator=generator)
+            live += noise
+            slow += noise
+    steps = [model.partial_fit(x) for x in batches(pool, 12, seed=2)]
+    assert steps[0].deviance > 1.5 * before.deviance
+    assert not any(step.held or step.switched for step in steps[:4])
+    assert stages(model, [map(night, batches(pool, 12, seed=3))]) == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -73,6 +74,16 @@ def test_fewer_images_scatter_more():
     test = learnt(LossSpreadTest(), (batch(wobble(i)) for i in range(MIN_BATCHES)), record())
     many, few = (test.evidence(record(), batch(15.0, images=n)).p_value for n in (64, 4))
     assert many < 0.01 < few
+
+
+@pytest.mark.parametrize("kind", [LossSpreadTest, LatentSpreadTest])
+def test_a_batch_like_the_recent_ones_as_the_same_weights_see_them_is_not_strange(kind):
+    rows = [batch(wobble(i), alpha=(0.1 * math.exp(0.2 * (-1) ** i), 0.1, 0.1)) for i in range(MIN_BATCHES)]
+    test = learnt(kind(), rows, record())
+    thrown = batch(30.0, alpha=(2.0, 0.1, 0.1))  # what weights that were thrown off make of any batch
+    assert test.evidence(record(), thrown).p_value < 1e-4
+    assert test.evidence(record(), replace(thrown, recent=batch(29.0, alpha=(1.9, 0.1, 0.1)))).p_value > 0.1
+    assert test.evidence(record(), replace(thrown, recent=batch(10.0))).p_value < 1e-3  # a shift
 
 
 def test_only_used_latents_count_times_their_number():

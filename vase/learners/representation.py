@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -224,18 +225,18 @@ class Representation:
         *,
         q: Float[Tensor, "B K"] | None = None,
         current: int | None = None,
+        recent: Images | None = None,
         others: Sequence[Networks] = (),
     ) -> dict[int, Fit]:
         """How a batch fits environments, as the live weights see it and, if given, other ones.
 
         `q` is q(s|x) of each image, if it is known: with context it differs from the live classifier's. Tests that
-        follow the `current` environment are asked about it only while it is being learnt.
+        follow the `current` environment are asked about it only while it is being learnt; `recent` are its last images.
         """
         memory, detector = self.memory_, self.detector_
         bare = [BatchStatistics(x, {}, torch.zeros(0), len(x))]
-        views, order = [], memory.order()
+        views, order, networks = [], memory.order(), (self.networks_, *others)
         if detector.needs_networks(current=current is not None):
-            networks = (self.networks_, *others)
             encoded = [encode_in_chunks(nets, x) for nets in networks]
             if q is None:
                 q = self.networks_.classify(encoded[0][0], len(memory)).softmax(1)
@@ -246,6 +247,9 @@ class Representation:
         def fit(s: int) -> Fit:
             looks = detector.needs_networks(current=s == current)
             seen = [view(memory[s]) for view in views] if looks else bare
+            if looks and s == current and recent is not None:
+                before = [self._view(n, recent, *encode_in_chunks(n, recent)[1:]) for n in networks]
+                seen = [replace(v, recent=b(memory[s])) for v, b in zip(seen, before, strict=True)]
             return detector.fit(memory[s], seen, current=s == current)
 
         fits = {s: fit(s) for s in (order if environments is None else environments)}

@@ -254,8 +254,10 @@ class VASE(Composition):
         the EMA lags behind. Neither is a shift.
         """
         others = (self.ema_.nets,) if self.config_.environments.slow_decay > 0 else ()
-        current = self.memory_.current
-        return self.workers_.on_main_process(lambda: self._fits(x, environments, current=current, others=others))
+        asked: dict[str, Any] = {"current": self.memory_.current, "others": others}
+        if self.recent_ and self.config_.environments.inference == "calibrated":
+            asked["recent"] = torch.cat([self.workers_.gather(part) for part in self.recent_])
+        return self.workers_.on_main_process(lambda: self._fits(x, environments, **asked))
 
     def _describe(self, decision: Decision, after: Images) -> Change:
         """What is different about the batches that made the learner change its environment."""

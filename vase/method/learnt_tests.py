@@ -1,12 +1,14 @@
 """The paper's two kinds of evidence, loss and latents (Eq. 6), calibrated by their own spread and on both sides.
 
 What the networks make of a batch changes while they learn, and after a world has been left. So these tests follow the
-current environment and know no other; whose world it is that came instead, the fingerprint has to tell.
+current environment and know no other; whose world it is that came instead, the fingerprint has to tell. And a batch is
+strange only if it differs from the last ones of its environment as the same weights see them: where the optimiser threw
+the weights off, all of them look alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -46,16 +48,23 @@ class RunningSpread:
         self.mean = self.mean + (1 - keep) * residual
         self.count += 1
 
-    def p_values(self, index: int, values: Float[Tensor, "N"], images: int) -> Float[Tensor, "N"]:
+    def p_values(
+        self, index: int, batch: BatchStatistics, statistic: Callable[[BatchStatistics], Float[Tensor, "N"]]
+    ) -> Float[Tensor, "N"]:
         """The probability of values at least as far from the mean, on either side; 1 while little is known.
 
-        Fewer images than usual scatter more.
+        Fewer images than usual scatter more. Where recent batches are known, the milder comparison counts: with the
+        mean, or with them.
         """
+        values = statistic(batch)
         if index != self.index or self.count < MIN_BATCHES:
             return torch.ones_like(values)
-        variance = (self.variance + _SMALLEST_STD**2) * max(1.0, self.images / images)
-        t = (values - self.mean).abs() / variance.sqrt()
-        return student_tails(t.double(), FREEDOM).to(values.dtype)
+        variance, scatter = self.variance + _SMALLEST_STD**2, max(1.0, self.images / batch.n_images)
+        squares = (values - self.mean).square() / scatter
+        if (recent := batch.recent) is not None:
+            again = (values - statistic(recent)).square() / (scatter + self.images / recent.n_images)
+            squares = torch.minimum(squares, again)
+        return student_tails((squares / variance).sqrt().double(), FREEDOM).to(values.dtype)
 
     def state_dict(self) -> dict[str, Any]:
         """Index, count, mean and variance."""
@@ -87,11 +96,10 @@ class LossSpreadTest(_SpreadTest):
 
     def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """A loss that is unusually large, or unusually small."""
-        value = _log_loss(batch)
-        p_value = float(self.spread.p_values(record.index, value, batch.n_images))
+        p_value = float(self.spread.p_values(record.index, batch, _log_loss))
         if p_value == 1:
             return FITS
-        ratio = float((value - self.spread.mean).exp())
+        ratio = float((_log_loss(batch) - self.spread.mean).exp())
         return Evidence(p_value, f"loss {ratio:.2f} times that of environment {record.index} (p = {p_value:.1g})")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
@@ -107,7 +115,7 @@ class LatentSpreadTest(_SpreadTest):
         used = (record.used & record.active).nonzero().flatten()
         if not batch.tells_atypicality or not len(used):
             return FITS
-        p_values = self.spread.p_values(record.index, _log_alpha(batch), batch.n_images)[used]
+        p_values = self.spread.p_values(record.index, batch, _log_alpha)[used]
         worst = int(p_values.argmin())
         p_value = min(1.0, len(used) * float(p_values[worst]))
         latent = int(used[worst])

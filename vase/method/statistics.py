@@ -34,6 +34,8 @@ class BatchStatistics:
     """Images of the whole batch."""
     candidate: int | None = None
     """ŝ: the classifier's environment for the batch, if it was asked."""
+    recent: BatchStatistics | None = None
+    """The last batches of the environment as the same weights see them now, if they were asked."""
 
     @property
     def tells_atypicality(self) -> bool:
