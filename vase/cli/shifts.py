@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", default="results", metavar="DIR", help="of result files (default: %(default)s)")
     parser.add_argument("--runs", default="runs", metavar="DIR", help="of recordings (default: %(default)s)")
     parser.add_argument(
-        "--table", choices=("main", "kinds", "single", "all"), default="main", help="(default: %(default)s)"
+        "--table", choices=("main", "kinds", "rates", "single", "all"), default="main", help="(default: %(default)s)"
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default: %(default)s)")
     parser.add_argument("--figures", metavar="DIR", help="draw the figures into this folder")

@@ -14,7 +14,16 @@ from drawn import assert_readable
 from experiments.shifts.conftest import stripes
 
 from vase import cli
-from vase.experiments.shifts.analysis import Row, Scores, curve, kinds_table, main_table, read_scores, single_table
+from vase.experiments.shifts.analysis import (
+    Row,
+    Scores,
+    curve,
+    kinds_table,
+    main_table,
+    rates_table,
+    read_scores,
+    single_table,
+)
 from vase.experiments.shifts.evidence import SmallVAE
 from vase.experiments.shifts.figures import FIGURES
 from vase.experiments.shifts.runner import ResultFile, cells_of, make_learner, run
@@ -187,6 +196,10 @@ def test_a_curve_by_hand() -> None:
         Row("s", 0, RATES[2], score([0] * 11 + [1] * 9)),  # without a control
     )
     assert curve(Scores("x", rows)) == [(0, 20), (500, 2)]
+    assert rates_table([Scores("x", rows)]).rows == (
+        ("x", "10,000", "20", "0.002", "0"),
+        ("x", "1,000", "20", "0.02", "1"),
+    )
 
 
 def test_learners_by_name() -> None:

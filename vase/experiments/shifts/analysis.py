@@ -132,6 +132,25 @@ def kinds_table(scores: Sequence[Scores]) -> Table:
     return Table("Adjusted Rand index by kind of stream", ("detector", *kinds), tuple(rows), (f"{_count(scores)}.",))
 
 
+def rates_table(scores: Sequence[Scores]) -> Table:
+    """False alarms on the stationary controls of the report half at every rate, beside what was promised."""
+    rows = []
+    for one, rate in ((one, rate) for one in scores for rate in RATES):
+        controls = one.of(rate, control=True)
+        batches = sum(score.batches for score in controls)
+        if controls:
+            found = sum(score.false_alarms for score in controls)
+            rows.append(
+                (one.title, f"{10_000 / rate:,.0f}", f"{batches:,}", f"{batches * rate / 10_000:g}", str(found))
+            )
+    return Table(
+        "False alarms on stationary streams",
+        ("detector", "one expected every", "batches", "expected", "found"),
+        tuple(rows),
+        ("A false alarm that starts an environment and the return from it count as two.",),
+    )
+
+
 def single_table(scores: Sequence[Scores]) -> Table:
     """Alarms in 20 single batches of every change, for the learners."""
     learners = [one for one in scores if one.single]
@@ -175,4 +194,4 @@ def curve(scores: Scores, rates: Iterable[float] = RATES) -> list[tuple[float, f
     ]
 
 
-TABLES = {"main": main_table, "kinds": kinds_table, "single": single_table}
+TABLES = {"main": main_table, "kinds": kinds_table, "rates": rates_table, "single": single_table}

@@ -32,7 +32,8 @@ def delay_figure(scores: Sequence[Scores]) -> Figure:
         axis.set_xlabel(f"false alarms per 10,000 stationary batches ({LEAST:g}: none)")
         axis.set_ylabel(f"mean delay in batches, missed changes as {MAX_DELAY}")
         axis.set_title("Delay against false alarms")
-        figure.legend(loc="outside right upper")
+        if axis.lines:
+            figure.legend(loc="outside right upper")
     return figure
 
 
