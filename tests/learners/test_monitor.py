@@ -267,3 +267,23 @@ def test_a_saved_monitor_goes_on_exactly(small: np.ndarray, tmp_path: Path, age:
         assert repr(one.partial_fit(batch)) == repr(two.partial_fit(batch))
     assert (two.steps, two.n_environments, two.environment) == (90, 2, 0)
     assert repr(one.infer_environment(stream[0])) == repr(two.infer_environment(stream[0]))
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5])
+def test_a_first_batch_without_any_variation_does_not_blind(small: np.ndarray, level: float) -> None:
+    """A camera that starts with black frames; the spread of the images must not be taken from them."""
+    monitor, rng = ShiftMonitor(VASEConfig(image_shape=small.shape[1:])), RNG(5)
+    monitor.partial_fit(np.full((32, *small.shape[1:]), level, np.float32))
+    for _ in range(60):
+        monitor.partial_fit(draw(small, rng, 32))
+    before = monitor.environment
+    for _ in range(12):
+        step = monitor.partial_fit(night(draw(small, rng, 32)))
+    assert step.environment != before
+
+
+def test_batches_of_other_sizes_are_not_strange(small: np.ndarray) -> None:
+    monitor, rng = ShiftMonitor(VASEConfig(image_shape=small.shape[1:])), RNG(6)
+    for n in [4] * 40 + [256] * 12 + [2, 64] * 10:
+        step = monitor.partial_fit(draw(small, rng, n))
+    assert (step.environment, monitor.n_environments) == (0, 1)

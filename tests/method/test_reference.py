@@ -290,7 +290,7 @@ class TestSettling:
             reference.update(column(0.5 * t - 1, 0.5 * t + 1))
         assert not reference.settled
         assert reference.mean.item() == pytest.approx(0.5 * 199 - 3.5)
-        assert reference.images == 15 * 2
+        assert reference.images == pytest.approx(15 * 2)
 
     def test_settles_where_the_movement_ends(self) -> None:
         rng, reference = np.random.default_rng(0), Reference(torch.full((D,), 0.1))
@@ -344,3 +344,17 @@ class TestState:
             again.update(batch(rng))
         assert repr(state) == repr(before)
         assert torch.equal(state["products"], before["products"])
+
+
+def test_images_that_the_mean_is_worth_by_hand():
+    """Weights 1, then 1/2 each; of unequal batches the mean is worth what its variance says."""
+    reference = Reference(torch.ones(2))
+    rng = torch.Generator().manual_seed(0)
+    reference.update(torch.randn(4, 2, generator=rng))
+    assert reference.images == 4
+    reference.update(torch.randn(12, 2, generator=rng))
+    assert reference.images == pytest.approx(1 / (0.25 / 4 + 0.25 / 12))
+    assert reference.seen == 16
+    for _ in range(30):
+        reference.update(torch.randn(12, 2, generator=rng))
+    assert reference.images == pytest.approx(15 * 12, rel=0.01)

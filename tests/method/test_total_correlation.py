@@ -72,6 +72,8 @@ def test_both_terms_with_their_weights():
 def test_the_average_follows_and_begins_anew_in_another_environment():
     part = make(total_correlation=0.0, decorrelation=1.0)
     ask(part, COPIES)
+    assert part.environment == -1  # a batch that is held, or given up, leaves no trace
+    part.update()
     flipped = COPIES * torch.tensor([1.0, -1.0])
     expected = DECAY * 1.0 + (1 - DECAY) * -1.0
     assert float(ask(part, flipped)) == pytest.approx(2 * expected * -1.0)
@@ -99,5 +101,6 @@ def test_latents_of_others_get_no_gradient():
 def test_a_state_continues_exactly():
     part, again = make(), make()
     ask(part, COPIES)
+    part.update()
     again.load_state_dict(part.state_dict())
     assert torch.equal(ask(part, CORNERS), ask(again, CORNERS))

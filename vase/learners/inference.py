@@ -70,6 +70,9 @@ def explain(
     test, chances = _fingerprint_test(detector), posterior(fits, detector.level)
     if len(x) < FEW and test is not None:  # as for single images: by their likelihood
         likelihoods = test.log_likelihoods(x, len(order)).sum(0, keepdim=True)
+        fitting = torch.from_numpy(p_values >= detector.level)
+        if bool(fitting.any()):
+            likelihoods = likelihoods.masked_fill(~fitting, -torch.inf)
         chances = assign(likelihoods, torch.from_numpy(p_values).double()[None], detector.level)[1][0]
     return Inference(
         q.mean(0).cpu().numpy(),

@@ -41,7 +41,10 @@ class ShiftMonitor:
     """
 
     def __init__(self, config: VASEConfig | None = None, *, seed: int = 0, device: str = "cpu") -> None:
-        """Of the configuration, `image_shape` and `environments` count; nothing depends on the seed."""
+        """Of the configuration, `image_shape` and what `environments` says of the calibrated tests count.
+
+        Nothing depends on the seed, and all is done on the CPU.
+        """
         self.config = config or VASEConfig()
         self.seed, self.device = seed, device
         environments = self.config.environments

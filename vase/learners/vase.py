@@ -49,7 +49,7 @@ class VASE(Composition):
       encoder: a module from images (B, C, H, W) to features (B, F), instead of the paper's convolutions.
       decoder: a module from (B, hidden) to the parameters of the likelihood (B, C, H, W).
       likelihood: p(x|z,s), instead of the one that the configuration names.
-      shift_tests: tests that a batch must pass to belong to an environment, instead of the paper's two.
+      shift_tests: tests that a batch must pass to belong to an environment, instead of those of the configuration.
 
     A scikit-learn estimator: the constructor only stores its arguments. The parts, with names that end in an
     underscore, are built on first use from copies of what was passed.
@@ -208,6 +208,7 @@ class VASE(Composition):
         forward.loss.backward()
         self.optimiser_.step()
         self.ema_.update_ema()
+        self.independence_.update()
         self.detector_.update(record, self._seen_by_tests(batch))
         record.observe(evident_loss(batch.losses, c.environments), c.environments.loss_decay)
         self.recent_.append(batch.images)

@@ -16,6 +16,8 @@ from vase.method.shift_tests import FITS, Evidence, ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.nn.likelihood import Images
 
+CHUNK = 1024
+"""Images at a time; the fingerprint of more is not remembered."""
 ARRIVED = 0.05
 """A moving environment has come into another if its mean is at least as probable there."""
 
@@ -36,7 +38,10 @@ class FingerprintTest(ShiftTest):
         if self._last is None or self._last[0] is not images:
             if self.fingerprint.filters.device != images.device:
                 self.fingerprint.to(images.device)
-            self._last = images, self.fingerprint(images).cpu()
+            found = torch.cat([self.fingerprint(part).cpu() for part in images.split(CHUNK)])
+            if len(images) > CHUNK:
+                return found
+            self._last = images, found
         return self._last[1]
 
     def distance(self, index: int, images: Images) -> Distance | None:

@@ -36,9 +36,12 @@ OUTLIER = 25.0
 """Largest squared deviation that counts: five standard deviations."""
 RESOLUTION = 1e-3
 """Variance, of features of variance 1, that is expected even where images never vary."""
+UNKNOWN = 100.0
+"""In the first batches, a statistic so many times its expected mean says that the spread of images is not known yet."""
 IMAGES = 4
 """Images of a batch of which the scatter of single images is measured."""
 _IMAGE = "whitened image"
+_NUMBERS = ("images", "products_of", "age", "seen", "batch_size", "settled")
 _SCATTERS = ("whitened", "plain", "whitened group", "plain group", _IMAGE)
 
 
@@ -144,6 +147,8 @@ class Reference:
         """As of the last time that the forms were made."""
         self.age = 0
         """Batches."""
+        self.seen = 0.0
+        """Their images."""
         self.batch_size = 1.0
         self.settled = False
         self.means = {name: Mean.none(d) for name in ("block", "last block", "group", "before group")}
@@ -169,10 +174,11 @@ class Reference:
             self.products = self.products + deviation.T @ deviation
             self.products_of += batch.images
         self.age += 1
+        self.seen += batch.images
         self._count(batch)
         if self.age % max(1, min(64, self.age // 4)) == 0:
             self.covariance = (self.products / self.products_of).float()
-            self._prepared_images = self.age * batch.images
+            self._prepared_images = self.seen
             self._prepare()
 
     def distance(self, mean: Float[Tensor, "D"], images: int) -> Distance:
@@ -216,12 +222,18 @@ class Reference:
         for suffix, mean, past in pairs:
             v, h = (mean.mean - past.mean) / self._std, 1 / (1 / mean.images + 1 / past.images)
             for name, form in self.forms.items():
-                self.pending[name + suffix].append(h * float(form(v)))
+                self._note(name + suffix, h * float(form(v)))
         if self.age % 4 == 0:
             single = self.forms["whitened"]((features[:IMAGES] - self.mean) / self._std)
-            self.pending[_IMAGE] += single.tolist()
+            for value in single.tolist():
+                self._note(_IMAGE, value)
         if not self.settled:
             self._commit()
+
+    def _note(self, name: str, value: float) -> None:
+        """Note a statistic; after a first batch in which nothing varies, a black frame say, the next tell nothing."""
+        if self.age >= FOLLOW or value <= UNKNOWN * self.forms[name.split()[0]].expected.mean:
+            self.pending[name].append(value)
 
     def _commit(self) -> None:
         """Count the statistics that were observed."""
@@ -232,12 +244,14 @@ class Reference:
 
     def _follow(self, batch: Mean) -> None:
         """Move the mean of an unsettled environment with it."""
-        self.mean = self.mean + (batch.mean - self.mean) / min(self.age + 1, FOLLOW)
-        self.images = min(self.images + batch.images, (2 * FOLLOW - 1) * batch.images)
+        weight = 1 / min(self.age + 1, FOLLOW)
+        self.mean = self.mean + weight * (batch.mean - self.mean)
+        past = (1 - weight) ** 2 / self.images if self.age else 0.0
+        self.images = 1 / (past + weight**2 / batch.images)  # as many have the variance of this weighted mean
         self.products, self.products_of = (1 - FORGET) * self.products, (1 - FORGET) * self.products_of
 
     def _count(self, batch: Mean) -> None:
-        """Compare blocks of batches: once two agree, the reference stays, and takes in only blocks like it."""
+        """Compare blocks of batches: once two agree, the mean stays, and takes in only blocks like it."""
         block = self.means["block"] + batch
         if block.batches == BLOCK:
             past = Mean(self.mean, self.images, self.age) if self.settled else self.means["last block"]
@@ -272,9 +286,8 @@ class Reference:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact continuation needs."""
-        names = ("images", "products_of", "age", "batch_size", "settled")
         return {
-            **{name: getattr(self, name) for name in (*names, "mean", "products", "covariance")},
+            **{name: getattr(self, name) for name in (*_NUMBERS, "mean", "products", "covariance")},
             "prepared_images": self._prepared_images,
             "means": {name: vars(mean) for name, mean in self.means.items()},
             "scatter": {name: scatter.state_dict() for name, scatter in self.scatter.items()},
@@ -285,7 +298,7 @@ class Reference:
     def from_state_dict(cls, smallest_std: Float[Tensor, "D"], state: Mapping[str, Any]) -> Reference:
         """Continue from a `state_dict()`."""
         self = cls(smallest_std)
-        for name in ("images", "products_of", "age", "batch_size", "settled"):
+        for name in _NUMBERS:
             setattr(self, name, state[name])
         for name in ("mean", "products", "covariance"):
             setattr(self, name, state[name].clone())

@@ -50,6 +50,7 @@ class Independence:
         self.config = config
         self.environment = -1
         self.average = torch.zeros(0, 0)
+        self._next = self.environment, self.average
 
     def weight(self, age: int) -> float:
         """1 in a young environment, then falling linearly to 0."""
@@ -75,11 +76,17 @@ class Independence:
         if c.decorrelation > 0:
             found = covariance(mean)
             now = workers.mean(found)
-            if environment != self.environment or self.average.shape != now.shape:
-                self.environment, self.average = environment, now
-            self.average = torch.lerp(now, self.average.to(now), DECAY)
-            loss = loss + c.decorrelation * (self.average * found).sum()
+            known = environment == self.environment and self.average.shape == now.shape
+            average = torch.lerp(now, self.average.to(now), DECAY) if known else now
+            self._next = environment, average
+            loss = loss + c.decorrelation * (average * found).sum()
+        if workers.size > 1:  # the value of the whole batch with the gradient of this worker's shard
+            loss = loss + (workers.mean(loss) - loss).detach()
         return weight * loss
+
+    def update(self) -> None:
+        """The last batch was learnt: its covariance joins the average."""
+        self.environment, self.average = self._next
 
     def state_dict(self) -> dict[str, Any]:
         """The running covariance, and of which environment it is."""
@@ -87,4 +94,4 @@ class Independence:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict()`."""
-        self.environment, self.average = state["environment"], state["average"].clone()
+        self._next = self.environment, self.average = state["environment"], state["average"].clone()
