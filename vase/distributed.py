@@ -7,12 +7,12 @@ one worker, and nothing here does anything.
 from __future__ import annotations
 
 import atexit
-import importlib
 import os
 import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 TIMEOUT = timedelta(minutes=10)
 """How long a worker waits for another; the longest wait is for the first worker to fetch data or to train probes."""
+SETTLE = 0.5
+"""Seconds for the threads of the group to drop their tensors."""
 _ENVIRONMENT = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _LOSS = re.compile(r"gloo|nccl|connection (closed|reset|refused)|broken pipe|socket", re.IGNORECASE)
 _Result = TypeVar("_Result")
@@ -157,8 +159,6 @@ def init_distributed(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iter
             raise ValueError(f"WORLD_SIZE={size}, but {name} is not set: start the workers with torchrun.")
     rank = int(os.environ["RANK"])
     backend = _backend(device, int(os.environ["LOCAL_RANK"]), size)
-    # Its functions have the group as a default argument: imported later, by DDP, they would keep its threads for ever.
-    importlib.import_module("torch.distributed.nn")
     try:
         dist.init_process_group(backend, timeout=timeout)
         atexit.register(_leave)  # after an error: closed at once, it would end the others before this one can speak
@@ -196,7 +196,13 @@ def _backend(device: str, local_rank: int, size: int) -> str:
 
 
 def _leave() -> None:
+    """End the group, once its threads are done with the last tensors they were given.
+
+    They need the interpreter for that, and what follows never lets go of it: a thread that still waits would make the
+    process hang or abort at its exit.
+    """
     if dist.is_initialized():
+        time.sleep(SETTLE)
         dist.destroy_process_group()
 
 
