@@ -263,7 +263,8 @@ def test_a_run_of_two_workers_has_everything_once(tmp_path):
     assert done.stdout.count("Figures: vase figures") == 1
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["complete"] is True
     rows = RunDirectory(tmp_path / "run").rows()
-    assert [row["step"] for row in rows if row["kind"] == "probe" and "accuracy" in row] == [4, 8]
+    scores = [row for row in rows if row["kind"] == "probe" and "accuracy" in row]
+    assert [(row["step"], row["mode"]) for row in scores] == [(4, "periodic"), (8, "periodic"), (8, "frozen")]
     assert [row["kind"] for row in rows if row["kind"] in ("switch", "stage", "end")] == ["switch", "stage", "end"]
     assert reached(tmp_path / "run") == VASE.load(tmp_path / "run" / "checkpoint").steps == 8
 
