@@ -165,15 +165,12 @@ class VASE(Composition):
             return z if dreams is None else torch.cat([z, dreams.z])
 
         out = Outputs(*self.forward_(met, sample, s, len(memory)))
-        record, here_only = memory.record, (out.mean[:b], out.log_var[:b])
-        independence = self.independence_(
-            sample_posterior(*here_only, active, noise),
-            *here_only,
-            record.active & ~memory.used_by_others(record.index),
-            record.index,
-            record.age,
-            workers,
-        )
+        independence = None
+        if self.config_.independence.enabled:
+            record, q = memory.record, (out.mean[:b], out.log_var[:b])
+            own = record.active & ~memory.used_by_others(record.index)
+            z = sample_posterior(*q, active, noise)
+            independence = self.independence_(z, *q, own, record.index, record.age, workers)
         kl_weight = self.recruiter_.kl_weight(self.steps_)
         kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
         return Forward(

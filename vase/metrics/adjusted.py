@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics.cluster import expected_mutual_information
 
-from vase.metrics.disentanglement import DCI, TREES, dci_of, mig, read_alone
+from vase.metrics.disentanglement import DCI, TREES, dci_of, mig, read_alone, to_dict
 from vase.metrics.factors import (
     Factor,
     Factors,
@@ -43,22 +43,8 @@ def measure_adjusted(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed:
     `axes` are the position latents with |r| of the next best, for worlds that move.
     """
     known = adjusted_information(codes, factors)
-    gaps = mig(known)
-    separated, found = adjusted_sap(codes, factors, seed=seed), adjusted_dci(codes, factors, seed=seed)
-    result = {
-        "information": {name: values.tolist() for name, values in known.items()},
-        "mig": gaps.mean,
-        "mig_error": mig_error(codes, factors, seed=seed),
-        "mig_per_factor": gaps.factors,
-        "sap": separated.mean,
-        "sap_per_factor": separated.factors,
-        "dci": {
-            "disentanglement": found.disentanglement,
-            "completeness": found.completeness,
-            "informativeness": found.informativeness.mean,
-            "informativeness_per_factor": found.informativeness.factors,
-        },
-    }
+    result = to_dict(known, adjusted_sap(codes, factors, seed=seed), adjusted_dci(codes, factors, seed=seed))
+    result["mig_error"] = mig_error(codes, factors, seed=seed)
     axes = {}
     if position_varies(factors):
         axes = {"axes": {axis: axis_latent(np.asarray(codes, np.float64), factors[axis]) for axis in "xy"}}

@@ -47,8 +47,15 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
     A static world has one factor, its label: no FactorVAE score and no disentanglement, but all the rest.
     """
     known = information(codes, factors)
-    gaps, separated, found = mig(known), sap(codes, factors, seed=seed), dci(codes, factors, seed=seed)
-    result = {
+    result = to_dict(known, sap(codes, factors, seed=seed), dci(codes, factors, seed=seed))
+    result["factor_vae"] = factor_vae_score(codes, factors, rng=np.random.default_rng(seed))
+    return rounded(result)
+
+
+def to_dict(known: dict[str, Float[np.ndarray, " N"]], separated: PerFactor, found: DCI) -> dict[str, Any]:
+    """Information with its MIG, SAP and DCI under the names of a row of measures."""
+    gaps = mig(known)
+    return {
         "information": {name: values.tolist() for name, values in known.items()},
         "mig": gaps.mean,
         "mig_per_factor": gaps.factors,
@@ -60,9 +67,7 @@ def measure(codes: Float[np.ndarray, "B N"], factors: Factors, *, seed: int = 0)
             "informativeness": found.informativeness.mean,
             "informativeness_per_factor": found.informativeness.factors,
         },
-        "factor_vae": factor_vae_score(codes, factors, rng=np.random.default_rng(seed)),
     }
-    return rounded(result)
 
 
 def information(codes: Float[np.ndarray, "B N"], factors: Factors) -> dict[str, Float[np.ndarray, " N"]]:
