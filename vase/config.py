@@ -193,21 +193,23 @@ class RecruitConfig:
 
 @dataclass(frozen=True)
 class IndependenceConfig:
-    """Total correlation and decorrelation of a young environment's own latents; not in the paper."""
+    """Pressure for independence of the latents that only this environment uses; not in the paper."""
 
     enabled: bool = False
     """Off: the capacity alone has to disentangle, as in the paper."""
-    total_correlation: float = 6.0
-    """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n))."""
-    decorrelation: float = 20.0
-    """Weight of the covariances of posterior means."""
-    hold: int = 1000
-    """Batches of an environment during which the weights are full."""
-    until: int = 2000
-    """Batches of an environment after which they are zero."""
+    means: float = 20.0
+    """Weight of the squared covariances of posterior means: no two latents may tell the same."""
+    squares: float = 60.0
+    """Weight of the squared covariances of squared means, which vanish only if factors are not rotated."""
+    total_correlation: float = 0.0
+    """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""
+    fade_from: int = 1000
+    """Batches of an environment after which the weight of the total correlation begins to fall."""
+    fade_to: int = 2000
+    """Batches of an environment after which it is zero."""
 
     def __post_init__(self) -> None:
-        _validate(self, "independence.", nonnegative="total_correlation decorrelation hold until")
+        _validate(self, "independence.", nonnegative="means squares total_correlation fade_from fade_to")
 
 
 @dataclass(frozen=True)

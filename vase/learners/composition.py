@@ -21,12 +21,12 @@ from vase.machine import resolve_device, use_half_precision, works
 from vase.method.dream_buffer import DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory
 from vase.method.fingerprint_test import FingerprintTest
+from vase.method.independence import Independence
 from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
 from vase.method.objective import Objective
 from vase.method.recruiting import LatentRecruiter
 from vase.method.shift_detector import ShiftDetector
 from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
-from vase.method.total_correlation import Independence
 from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks

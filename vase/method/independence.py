@@ -1,0 +1,109 @@
+"""Pressure that makes the latents of an environment independent: decorrelation of two orders, and total correlation.
+
+Not in the paper, whose capacity objective leaves one thing open: a prior of independent normal latents looks the same
+from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
+factors are not normal. Uncorrelated latents that mix two uniform factors still have dependent squares (the fourth-order
+criterion of independent component analysis, Cardoso 1999); total correlation sees every dependence, but as a batch can
+estimate it, it also counts as a price on all that the latents tell.
+
+The pressure acts on an environment's own latents only, those that no other environment uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vase.config import IndependenceConfig
+from vase.distributed import Distributed
+
+DECAY = 0.95
+"""Of the running covariances."""
+_LOG_2PI = math.log(2 * math.pi)
+
+
+def covariances(mean: Float[Tensor, "B N"]) -> Float[Tensor, "2 N N"]:
+    """Covariances of the posterior means of a batch, and of the squares of their deviations, without the diagonals."""
+    centred = mean - mean.mean(0)
+    squares = centred.square()
+    both = torch.stack([centred, squares - squares.mean(0)])
+    found = both.mT @ both / len(mean)
+    return found - torch.diag_embed(found.diagonal(dim1=1, dim2=2))
+
+
+def total_correlation(
+    z: Float[Tensor, "B N"], mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]
+) -> Float[Tensor, ""]:
+    """KL(q(z) ‖ ∏ q(z_n)), with q(z) the mixture of the batch's posteriors (Chen et al. 2018, Eq. S5, batch only)."""
+    density = -0.5 * ((z[:, None] - mean).square() * (-log_var).exp() + log_var + _LOG_2PI)  # i, j, n: log q(z_in|x_j)
+    n = density.shape[2]
+    joint = density.sum(2).logsumexp(1)
+    return (joint - density.logsumexp(1).sum(1)).mean() + (n - 1) * math.log(len(z))
+
+
+class Independence:
+    """The terms that are added to the loss, each with its weight.
+
+    Decorrelation is Σ_{m≠n} C̄_mn·C_mn with the batch's covariance C and its running average C̄: its gradient is that of
+    the sum of squares of the average, which the noise of one batch would drown.
+    """
+
+    def __init__(self, config: IndependenceConfig) -> None:
+        self.config = config
+        self.environment = -1
+        self.average = torch.zeros(2, 0, 0)
+        self._next = self.environment, self.average
+
+    def __call__(
+        self,
+        z: Float[Tensor, "B N"],
+        mean: Float[Tensor, "B N"],
+        log_var: Float[Tensor, "B N"],
+        own: Bool[Tensor, "N"],
+        environment: int,
+        age: int,
+        workers: Distributed,
+    ) -> Float[Tensor, ""] | None:
+        """What is added to the loss; None where nothing is."""
+        c = self.config
+        if not c.enabled or int(own.sum()) < 2:
+            return None
+        z, mean, log_var = z[:, own], mean[:, own], log_var[:, own]
+        loss = self._decorrelation(mean, environment, workers)
+        fading = self.fading(age)
+        if c.total_correlation * fading > 0:
+            loss = loss + c.total_correlation * fading * total_correlation(z, mean, log_var)
+        if workers.size > 1:  # the value of the whole batch with the gradient of this worker's shard
+            loss = loss + (workers.mean(loss) - loss).detach()
+        return loss
+
+    def _decorrelation(self, mean: Float[Tensor, "B N"], environment: int, workers: Distributed) -> Float[Tensor, ""]:
+        found = covariances(mean)
+        now = workers.mean(found)
+        known = environment == self.environment and self.average.shape == now.shape
+        average = torch.lerp(now, self.average.to(now), DECAY) if known else now
+        self._next = environment, average
+        of_means, of_squares = (average * found).sum((1, 2))
+        return self.config.means * of_means + self.config.squares * of_squares
+
+    def fading(self, age: int) -> float:
+        """The share of the total correlation's weight: 1 in a young environment, then falling linearly to 0."""
+        c = self.config
+        return min(1.0, max(0.0, (c.fade_to - age) / max(1, c.fade_to - c.fade_from)))
+
+    def update(self) -> None:
+        """The last batch was learnt: its covariances join the average."""
+        self.environment, self.average = self._next
+
+    def state_dict(self) -> dict[str, Any]:
+        """The running covariances, and of which environment they are."""
+        return {"environment": self.environment, "average": self.average}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`."""
+        self._next = self.environment, self.average = state["environment"], state["average"].clone()
