@@ -30,6 +30,7 @@ from vase.experiments.shifts.runner import ResultFile, cells_of, make_learner, r
 from vase.experiments.shifts.settings import FULL, LEARNERS, RATES, SIZES, Size
 from vase.experiments.shifts.single import single_batches
 from vase.experiments.shifts.streams import Segment, ShiftStream, Source
+from vase.method.fingerprint_test import FingerprintTest
 from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
 from vase.method.shift_tests import LossTest, MaskTest
 from vase.metrics.detection import Score, Truth, score_stream
@@ -211,11 +212,16 @@ def test_learners_by_name() -> None:
         for name in LEARNERS
         if "-" in name
     }
+    whole = [FingerprintTest, LossSpreadTest, LatentSpreadTest]
     assert alone == {
         "vase-loss": [LossSpreadTest],
         "vase-latents": [LatentSpreadTest],
         "vase-thresholds": [LossTest, MaskTest],
+        "vase-small": whole,
+        "vase-small-gaussian": whole,
     }
+    networks = [make_learner(f"vase-small{kind}", (1, 32, 32), 0).config.network for kind in ("", "-gaussian")]
+    assert [network.likelihood for network in networks] == ["bernoulli", "gaussian"]
 
 
 def test_the_small_vae_learns_and_its_loss_is_standardised() -> None:

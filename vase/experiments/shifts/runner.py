@@ -166,7 +166,7 @@ def _single(name: str, world: str, size: Size) -> dict[str, int]:
 
 def _missing(file: ResultFile, cell: Cell) -> Iterator[float]:
     """The rates that a detector still has to run at; only some can be set to others than the first."""
-    rates = cell.rates if file.detector in (*BASELINES, ADJUSTABLE) else cell.rates[:1]
+    rates = cell.rates if file.detector in (*BASELINES, *ADJUSTABLE) else cell.rates[:1]
     return (rate for rate in rates if not file.has(cell.stream, cell.seed, rate))
 
 

@@ -12,12 +12,14 @@ LEARNERS = {
     "vase-loss": "vase.experiments.shifts.variants:loss_alone",
     "vase-latents": "vase.experiments.shifts.variants:latents_alone",
     "vase-thresholds": "vase.experiments.shifts.variants:thresholds",
+    "vase-small": "vase.experiments.shifts.variants:small",
+    "vase-small-gaussian": "vase.experiments.shifts.variants:small_gaussian",
 }
 """Name -> reference of what has `partial_fit`; made from a configuration and a seed."""
 PARTS = ("streams", "controls", "single")
 """What can be run by itself: streams that change, stationary ones, and single batches."""
-ADJUSTABLE = "monitor"
-"""The learner that runs at every rate."""
+ADJUSTABLE = ("monitor", "vase-small", "vase-small-gaussian")
+"""The learners that run at every rate."""
 BASELINE_NAMES = (
     *("dummy", "adwin-loss", "page-hinkley-loss", "kswin-loss"),
     *("ks-latents", "ks-latents-frozen", "ks-untrained", "ks-untrained-frozen"),
