@@ -84,6 +84,7 @@ OUTSIDE: dict[str, list[object]] = {
     "environments.usage_every": [0],
     "environments.usage_images": [0],
     "environments.usage_threshold": [0.0],
+    "dreaming.share": [0.0, -1.0],
     "dreaming.encoder_weight": [-1.0],
     "dreaming.decoder_weight": [-1.0],
     "dreaming.snapshot": ["never"],
@@ -139,15 +140,18 @@ class TestPaper:
         assert not self.config.recruiting.reseed
         assert self.config.recruiting.warmup_steps == 0
         assert self.config.mask.minimum == 0
+        assert not self.config.demands_independence
+        assert self.config.network.decoder == "transposed"
 
 
 @pytest.mark.parametrize(
-    ("shape", "weight"), [((1, 64, 64), 1.0), ((1, 32, 32), 4.0), ((3, 64, 64), 1 / 3), ((3, 32, 32), 4 / 3)]
+    ("shape", "weight"), [((1, 64, 64), 1.0), ((1, 32, 32), 4.0), ((3, 64, 64), 1.0), ((3, 32, 32), 4.0)]
 )
 def test_the_papers_balance_for_images_of_any_size(shape, weight):
+    """A sum over the pixels of its 64×64 images, grey or coloured, is the paper's own loss."""
     config = VASEConfig(image_shape=shape)
-    assert config.reconstruction_weight == 1
-    assert config.with_values({"capacity.balance": "paper"}).reconstruction_weight == pytest.approx(weight)
+    assert config.reconstruction_weight == weight
+    assert config.with_values({"capacity.balance": "sum"}).reconstruction_weight == 1
 
 
 class TestPresets:

@@ -49,10 +49,10 @@ class NetworkConfig:
     """p(x|z,s). Paper: Bernoulli; Gaussian of fixed variance for DM Lab."""
     gaussian_std: float = 0.1
     """Standard deviation of the Gaussian likelihood; the paper does not give it."""
-    decoder: Literal["transposed", "broadcast"] = "transposed"
+    decoder: Literal["broadcast", "transposed"] = "broadcast"
     """'transposed': the paper's transposed convolutions. 'broadcast': the code at every place, with coordinates."""
-    init: Literal["fan-in", "he", "torch"] = "fan-in"
-    """Initial weights: normal with std 1/√fan_in or √(2/fan_in), or PyTorch's default."""
+    init: Literal["he", "fan-in", "torch"] = "he"
+    """Initial weights: normal with std √(2/fan_in) or 1/√fan_in, or PyTorch's default. The paper does not say."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """Arithmetic of the networks' passes; weights, losses and decisions are float32. 'auto': bfloat16 where it pays."""
 
@@ -67,14 +67,14 @@ class CapacityConfig:
     """The MDL objective (Eq. 3) and its schedule (App. A.3)."""
 
     objective: Literal["square", "ceiling", "elbo"] = "ceiling"
-    """'square': γ|KL−C|² (Eq. 3). 'ceiling': ELBO + γ·max(KL−C, 0)². 'elbo': β = 1, the entangled condition."""
+    """'square': γ|KL−C|² (Eq. 3). 'ceiling': ELBO + γ·max(KL−C, 0)². 'elbo': a standard VAE's, the entangled half."""
     gamma: float = 5.0
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
-    c_max: float = 25.0
+    c_max: float = 35.0
     """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
-    balance: Literal["sum", "paper"] = "sum"
-    """Weight of the reconstruction. 'sum': 1, the plain sum over pixels. 'paper': 64·64 / (channels·height·width)."""
-    ramp_steps: int = 3180
+    balance: Literal["paper", "sum"] = "paper"
+    """Weight of the reconstruction. 'paper': 64·64 / (height·width), as on its images. 'sum': 1, on any image."""
+    ramp_steps: int = 2010
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
@@ -159,6 +159,8 @@ class DreamConfig:
     """α, weight of the encoder proximity. Paper: 1000."""
     decoder_weight: float = 1.0
     """β, weight of the decoder proximity. Paper: 20."""
+    share: float = 0.5
+    """Dreams per image of a batch. Paper: as many as images."""
     snapshot: Literal["leave", "every"] = "leave"
     """When (φ_old, θ_old) are synced: on leaving an environment, or every τ steps as in the paper."""
     pool: int = 8192
@@ -175,7 +177,7 @@ class DreamConfig:
 
     def __post_init__(self) -> None:
         weights = "encoder_weight decoder_weight pool gate_tolerance"
-        _validate(self, "dreaming.", nonnegative=weights, at_least_1="tau")
+        _validate(self, "dreaming.", positive="share", nonnegative=weights, at_least_1="tau")
 
 
 @dataclass(frozen=True)
@@ -195,12 +197,12 @@ class RecruitConfig:
 class IndependenceConfig:
     """Pressure for independence of the latents that only this environment uses; not in the paper."""
 
-    enabled: bool = False
+    enabled: bool = True
     """Off: the capacity alone has to disentangle, as in the paper."""
     means: float = 20.0
     """Weight of the squared covariances of posterior means: no two latents may tell the same."""
     squares: float = 60.0
-    """Weight of the squared covariances of squared means, which vanish only if factors are not rotated."""
+    """Weight of the squared covariances of squares, with each other and with means: no rotated or bent factors."""
     total_correlation: float = 0.0
     """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""
     fade_from: int = 1000
@@ -225,7 +227,7 @@ class VASEConfig:
     dreaming: DreamConfig = field(default_factory=DreamConfig)
     recruiting: RecruitConfig = field(default_factory=RecruitConfig)
     independence: IndependenceConfig = field(default_factory=IndependenceConfig)
-    learning_rate: float = 6e-4
+    learning_rate: float = 1e-3
     """Adam's step size. Paper: 6e-4."""
     batch_size: int = 64
     """Images per batch when the learner cuts an array into batches itself. Paper: 64."""
@@ -252,8 +254,13 @@ class VASEConfig:
 
     @property
     def reconstruction_weight(self) -> float:
-        """What the sum over pixels is multiplied by; 'paper': the KL weighs as much as for the paper's 64×64 images."""
-        return 64 * 64 / math.prod(self.image_shape) if self.capacity.balance == "paper" else 1.0
+        """What the sum over pixels is multiplied by, so that the KL weighs as much as on the paper's 64×64 images."""
+        return 64 * 64 / math.prod(self.image_shape[1:]) if self.capacity.balance == "paper" else 1.0
+
+    @property
+    def demands_independence(self) -> bool:
+        """Whether independence is part of the loss: never of 'elbo', which is the loss of a standard VAE."""
+        return self.independence.enabled and self.capacity.objective != "elbo"
 
     @classmethod
     def paper(cls, image_shape: tuple[int, int, int] = (1, 64, 64)) -> VASEConfig:
@@ -263,14 +270,16 @@ class VASEConfig:
         """
         return cls(
             image_shape=image_shape,
-            network=NetworkConfig(channels=(64, 64, 128, 128)),
+            network=NetworkConfig(channels=(64, 64, 128, 128), decoder="transposed", init="fan-in"),
             capacity=CapacityConfig(objective="square", gamma=100.0, c_max=35.0, ramp_steps=158_730),
             mask=MaskConfig(minimum=0),
             environments=EnvironmentConfig(inference="paper", burn_in=500, patience=4),
             dreaming=DreamConfig(
-                encoder_weight=1000.0, decoder_weight=20.0, snapshot="every", tau=500, gates=False, pool=0
+                encoder_weight=1000.0, decoder_weight=20.0, share=1.0, snapshot="every", tau=500, gates=False, pool=0
             ),
             recruiting=RecruitConfig(reseed=False, warmup_steps=0),
+            independence=IndependenceConfig(enabled=False),
+            learning_rate=6e-4,
         )
 
     @classmethod
@@ -278,7 +287,7 @@ class VASEConfig:
         """What works best in minutes on one CPU core; the schedules follow the length of a stage."""
         return cls(
             image_shape=image_shape,
-            capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
+            capacity=CapacityConfig(ramp_steps=max(1, round(0.67 * stage_steps))),
             environments=EnvironmentConfig(false_alarm_every=max(10_000, 100 * stage_steps)),
             dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),

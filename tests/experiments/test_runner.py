@@ -62,6 +62,7 @@ class TestRun:
         assert content["settings"]["overrides"] == OFF
         assert content["config"]["mask"]["enabled"] is False
         assert {"python", "torch", "vase"} <= content["versions"].keys()
+        assert {"commit", "cpu"} <= content.keys()
         assert content["seconds"] > 0
         assert content["summary"]["complete"]
 

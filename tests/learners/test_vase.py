@@ -92,7 +92,11 @@ def test_dreaming_and_gates_keep_the_past(two_worlds):
 
 def test_switches_off_and_square_objective_is_cci_vae():
     config = with_values(
-        environments__enabled=False, dreaming__enabled=False, mask__enabled=False, capacity__objective="square"
+        environments__enabled=False,
+        dreaming__enabled=False,
+        mask__enabled=False,
+        capacity__objective="square",
+        independence__enabled=False,
     )
     model = VASE(config, seed=0)
     steps = learn(model, stream(steps=30))
@@ -101,7 +105,7 @@ def test_switches_off_and_square_objective_is_cci_vae():
     last = steps[-1]
     assert last.dream_encoder == last.dream_decoder == 0
     assert last.loss == pytest.approx(
-        last.reconstruction + 5.0 * (last.kl - last.capacity) ** 2 + last.classifier, rel=1e-5
+        4 * last.reconstruction + 5.0 * (last.kl - last.capacity) ** 2 + last.classifier, rel=1e-5
     )
     assert last.classifier == 0  # one class
 
@@ -111,13 +115,13 @@ def test_plain_elbo_is_a_vae():
         environments__enabled=False, dreaming__enabled=False, mask__enabled=False, capacity__objective="elbo"
     )
     last = learn(VASE(config, seed=0), stream(steps=5))[-1]
-    assert last.loss == pytest.approx(last.reconstruction + last.kl, rel=1e-5)
+    assert last.loss == pytest.approx(4 * last.reconstruction + last.kl, rel=1e-5)
 
 
 @pytest.mark.parametrize(("balance", "weight"), [("sum", 1), ("paper", 4)])  # 64·64 pixels in the paper, 32·32 here
 def test_full_loss_is_the_weighted_sum_of_its_parts(balance, weight):
-    values = {"recruiting__warmup_steps": 0, "capacity__objective": "square", "capacity__balance": balance}
-    model = VASE(with_values(**values), seed=0)
+    values = {"capacity__objective": "square", "capacity__balance": balance, "independence__enabled": False}
+    model = VASE(with_values(recruiting__warmup_steps=0, **values), seed=0)
     last = learn(model, stream())[-1]
     d = SMOKE.dreaming
     assert last.dream_encoder > 0

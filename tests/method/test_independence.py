@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from vase.config import IndependenceConfig
+from vase.config import IndependenceConfig, VASEConfig
 from vase.distributed import Distributed
 from vase.method.independence import DECAY, Independence, covariances, total_correlation
 
@@ -15,6 +15,8 @@ NARROW = -8.0
 """log σ² of posteriors that do not overlap."""
 COPIES = torch.tensor([[-1.0, -1.0], [1.0, 1.0]])
 CROSS = torch.tensor([[2.0, 0.0], [-2.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+BENT = torch.tensor([[-1.0, 0.5], [0.0, -1.0], [1.0, 0.5]])
+"""A factor along a curve: the second latent follows the square of the first."""
 CORNERS = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
 BOTH = torch.tensor([True, True])
 
@@ -45,11 +47,13 @@ def test_a_latent_that_equals_the_prior_adds_nothing():
 
 
 def test_covariances_without_their_diagonals():
-    """Copies move together, but their squares do not vary; a cross's arms are uncorrelated, and exclude each other."""
+    """Copies move together, but their squares do not vary; the arms of a cross exclude each other; bends."""
     nothing = [[0.0, 0.0], [0.0, 0.0]]
-    assert covariances(COPIES).tolist() == [[[0.0, 1.0], [1.0, 0.0]], nothing]
-    assert covariances(CORNERS).tolist() == [nothing, nothing]
-    assert covariances(CROSS).tolist() == [nothing, [[0.0, -4.0], [-4.0, 0.0]]]
+    assert covariances(COPIES).tolist() == [[[0.0, 1.0], [1.0, 0.0]], nothing, nothing]
+    assert covariances(CORNERS).tolist() == [nothing, nothing, nothing]
+    assert covariances(CROSS).tolist() == [nothing, [[0.0, -4.0], [-4.0, 0.0]], nothing]
+    bent = torch.tensor([nothing, [[0.0, -1 / 6], [-1 / 6, 0.0]], [[0.0, 0.0], [1 / 3, 0.0]]])
+    torch.testing.assert_close(covariances(BENT), bent)
     assert covariances(torch.tensor([[0.0, 5.0], [2.0, 1.0]]))[0, 0, 1] == -2.0
 
 
@@ -115,10 +119,14 @@ def test_pressure_turns_rotated_codes_back():
 def test_nothing_for_latents_of_others():
     part = make(means=1.0)
     assert ask(part, COPIES, own=torch.tensor([True, False])) is None
-    assert (
-        Independence(IndependenceConfig(enabled=False))(COPIES, COPIES, narrow(COPIES), BOTH, 0, 0, Distributed())
-        is None
-    )
+
+
+@pytest.mark.parametrize(
+    ("values", "demanded"),
+    [({}, True), ({"independence.enabled": False}, False), ({"capacity.objective": "elbo"}, False)],
+)
+def test_a_standard_vae_demands_no_independence(values, demanded):
+    assert VASEConfig.laptop().with_values(values).demands_independence == demanded
 
 
 def test_latents_of_others_get_no_gradient():

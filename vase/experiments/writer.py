@@ -8,6 +8,7 @@ import re
 from vase import checkpoint
 from vase.experiments.experiment import Analysis, resolve
 from vase.experiments.results import DIR, Job, public
+from vase.machine import commit, cpu_name
 from vase.plots.run import figure_data_of, open_run
 from vase.rows import Row
 from vase.training.directory import RunDirectory
@@ -55,6 +56,8 @@ def export(job: Job) -> None:
     head = {
         "command": job.command(),
         **config,
+        "commit": commit(),
+        "cpu": cpu_name(),
         "seconds": about.pop("seconds"),
         "steps_per_second": about.pop("steps_per_second"),
         "summary": about,

@@ -154,7 +154,7 @@ class VASE(Composition):
     def _forward(self, x: Images) -> Forward:
         """Encode, sample z^s (Eq. 2) and decode in the current environment, with dreams in the same pass; Eq. 8."""
         b, workers, memory = len(x), self.workers_, self.memory_
-        dreams = self.sample_dreams(b)
+        dreams = self.sample_dreams(max(1, round(self.config_.dreaming.share * b)))
         active = memory.record.active.to(self.device_)
         noise = torch.randn(b * workers.size, self.n_latents, generator=self.generator_).to(self.device_)
         noise, here = workers.shard(noise), self._label(memory.current, b)
@@ -166,7 +166,7 @@ class VASE(Composition):
 
         out = Outputs(*self.forward_(met, sample, s, len(memory)))
         independence = None
-        if self.config_.independence.enabled:
+        if self.config_.demands_independence:
             record, q = memory.record, (out.mean[:b], out.log_var[:b])
             own = record.active & ~memory.used_by_others(record.index)
             z = sample_posterior(*q, active, noise)

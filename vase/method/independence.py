@@ -2,9 +2,10 @@
 
 Not in the paper, whose capacity objective leaves one thing open: a prior of independent normal latents looks the same
 from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
-factors are not normal. Uncorrelated latents that mix two uniform factors still have dependent squares (the fourth-order
-criterion of independent component analysis, Cardoso 1999); total correlation sees every dependence, but as a batch can
-estimate it, it also counts as a price on all that the latents tell.
+factors are not normal. Uncorrelated latents that mix two uniform factors still have dependent squares, and where a
+factor is bent over two latents the square of one follows the other (criteria of the fourth and the third order, as in
+independent component analysis, Cardoso 1999). Total correlation sees every dependence, but as far as a batch can
+estimate it, it is also a price on all that the latents tell.
 
 The pressure acts on an environment's own latents only, those that no other environment uses.
 """
@@ -27,12 +28,15 @@ DECAY = 0.95
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def covariances(mean: Float[Tensor, "B N"]) -> Float[Tensor, "2 N N"]:
-    """Covariances of the posterior means of a batch, and of the squares of their deviations, without the diagonals."""
+def covariances(mean: Float[Tensor, "B N"]) -> Float[Tensor, "3 N N"]:
+    """Covariances of latents in a batch, without the diagonals: of posterior means, of squares, of means with squares.
+
+    Squares are those of deviations from the batch's mean.
+    """
     centred = mean - mean.mean(0)
     squares = centred.square()
-    both = torch.stack([centred, squares - squares.mean(0)])
-    found = both.mT @ both / len(mean)
+    squares = squares - squares.mean(0)
+    found = torch.stack([centred, squares, centred]).mT @ torch.stack([centred, squares, squares]) / len(mean)
     return found - torch.diag_embed(found.diagonal(dim1=1, dim2=2))
 
 
@@ -56,7 +60,7 @@ class Independence:
     def __init__(self, config: IndependenceConfig) -> None:
         self.config = config
         self.environment = -1
-        self.average = torch.zeros(2, 0, 0)
+        self.average = torch.zeros(3, 0, 0)
         self._next = self.environment, self.average
 
     def __call__(
@@ -71,7 +75,7 @@ class Independence:
     ) -> Float[Tensor, ""] | None:
         """What is added to the loss; None where nothing is."""
         c = self.config
-        if not c.enabled or int(own.sum()) < 2:
+        if int(own.sum()) < 2:
             return None
         z, mean, log_var = z[:, own], mean[:, own], log_var[:, own]
         loss = self._decorrelation(mean, environment, workers)
@@ -88,8 +92,8 @@ class Independence:
         known = environment == self.environment and self.average.shape == now.shape
         average = torch.lerp(now, self.average.to(now), DECAY) if known else now
         self._next = environment, average
-        of_means, of_squares = (average * found).sum((1, 2))
-        return self.config.means * of_means + self.config.squares * of_squares
+        of_means, of_squares, of_both = (average * found).sum((1, 2))
+        return self.config.means * of_means + self.config.squares * (of_squares + of_both)
 
     def fading(self, age: int) -> float:
         """The share of the total correlation's weight: 1 in a young environment, then falling linearly to 0."""

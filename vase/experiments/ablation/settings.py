@@ -51,3 +51,15 @@ LONGER = Experiment(
         **chosen(TABLES, "detection", "axes", "disentanglement", "disentanglement-seen", "quality", "sharing"),
     },
 )
+
+CODES = replace(
+    LONGER,
+    name="codes",
+    title="does disentangling protect? The ablation's SDA, both halves, five pairs of seeds, probes on frozen encoders",
+    steps={"laptop": 3_000},
+    conditions=tuple(replace(condition, seeds=FIVE_SEEDS) for condition in LONGER.conditions),
+    tables={
+        name: LONGER.tables[name] for name in ("table1-frozen", *(t for t in LONGER.tables if t != "table1-frozen"))
+    },
+    options={"probe_every": 1_500, "frozen_every": 1},
+)
