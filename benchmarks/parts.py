@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.reference import PLAIN
 from vase.bench.contestants import FIRST, SECOND, Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread
@@ -90,7 +91,7 @@ def watched() -> Iterator[Stopwatch]:
 
 def measure(preset: str, rounds: int) -> Part:
     """Time per part of a step with dreaming; probes and snapshots are spread over the steps between two of them."""
-    config = timed_config(preset)
+    config = timed_config(preset, **PLAIN)
     steps, side = block(config), config.image_shape[-1]
     learner = Learner(config, 2)
     stream = Schedule.parse(

@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks import child
+from benchmarks.reference import PLAIN
 from vase.bench.contestants import FIRST, SECOND, Learner, block, floats, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, interleave
@@ -317,7 +318,7 @@ def answer(asked: dict[str, Any]) -> None:
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
     ):
-        found = compare(timed_config(asked["preset"]), asked["rounds"], scratch)
+        found = compare(timed_config(asked["preset"], **PLAIN), asked["rounds"], scratch)
     child.say(**found)
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks import child
+from benchmarks.reference import PLAIN
 from vase.bench.contestants import Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread
@@ -77,7 +78,7 @@ def rate(workers: list[Worker], steps: int) -> float:
 
 def measure(preset: str, rounds: int) -> Part:
     """Each round: one alone, both, the other alone; the ratio is taken within the round."""
-    steps = 2 * block(timed_config(preset))
+    steps = 2 * block(timed_config(preset, **PLAIN))
     solo, duo = [], []
     with Worker(preset) as a, Worker(preset) as b:
         for worker in (a, b):
@@ -96,7 +97,7 @@ def measure(preset: str, rounds: int) -> Part:
 
 def take_steps(asked: dict[str, Any]) -> None:
     """In a worker: as many steps as each line of the input says."""
-    learner = Learner(timed_config(asked["preset"]), 2)
+    learner = Learner(timed_config(asked["preset"], **PLAIN), 2)
     child.say(ready=True)
     for line in sys.stdin:
         for _ in range(int(line)):

@@ -16,6 +16,15 @@ from torch import Tensor, nn
 
 from vase.config import VASEConfig
 
+PLAIN = {
+    "network.decoder": "transposed",
+    "network.init": "fan-in",
+    "capacity.balance": "sum",
+    "dreaming.share": 1.0,
+    "independence.enabled": False,
+}
+"""What a learner must be told to have the networks and the loss of the reference."""
+
 
 class Networks(nn.Module):
     """Encoder, decoder and environment classifier (App. A.1), with room for a fixed number of environments."""

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from benchmarks import child
+from benchmarks.reference import PLAIN
 from vase.bench.contestants import Learner, block, timed_config
 from vase.bench.report import Part
 from vase.bench.timing import Ratio, Spread, interleave
@@ -34,7 +35,7 @@ BAR = 1.05
 
 def variant(preset: str, axis: str | None = None, value: int = 0) -> tuple[VASEConfig, int]:
     """The configuration and the number of environments of one case; without an axis, of the base."""
-    config, environments = timed_config(preset), 2
+    config, environments = timed_config(preset, **PLAIN), 2
     match axis:
         case "environments":
             environments = value
@@ -49,7 +50,7 @@ def variant(preset: str, axis: str | None = None, value: int = 0) -> tuple[VASEC
 
 def base_value(preset: str, axis: str) -> int:
     """Where the preset itself stands on an axis."""
-    config = timed_config(preset)
+    config = timed_config(preset, **PLAIN)
     sides = {"latents": config.network.latents, "image side": config.image_shape[-1], "batch": config.batch_size}
     return sides.get(axis, 2)
 
@@ -60,7 +61,7 @@ def measure(preset: str, rounds: int, axes: dict[str, tuple[int, ...]] | None = 
     ratios: list[Ratio] = []
     notes = []
     base = memory_of(preset)
-    steps = block(timed_config(preset))
+    steps = block(timed_config(preset, **PLAIN))
     for axis, values in (AXES if axes is None else axes).items():
         start = base_value(preset, axis)
         rows.append(_row(f"{axis} {start} (base)", None, None, base, base))

@@ -20,6 +20,7 @@ import torch
 from rich.console import Console
 
 from benchmarks import parts, peers, processes, scaling, step
+from benchmarks.reference import PLAIN
 from vase.bench import precision, report
 from vase.bench.contestants import block, timed_config
 from vase.machine import keep_memory
@@ -56,7 +57,7 @@ def main() -> None:
     out = given.out or RESULTS / f"{given.file}.json"
     console = Console()
     torch.set_num_threads(1)
-    config = timed_config(preset)
+    config = timed_config(preset, **PLAIN)
     record = {
         "command": f"python -m benchmarks.speed {given.file}",
         **report.machine(),

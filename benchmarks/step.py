@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.flops import executed, needed
+from benchmarks.reference import PLAIN
 from benchmarks.reference_step import Gemm, ReferenceStep
 from vase.bench import step
 from vase.bench.contestants import block, timed_config
@@ -20,7 +21,7 @@ SHARES = {"laptop": 0.5, "paper": 0.7}
 
 def measure(preset: str, rounds: int) -> Part:
     """Time, arithmetic and ratios of a step."""
-    config = timed_config(preset)
+    config = timed_config(preset, **PLAIN)
     gemm = Gemm()
     contestants = step.make_contestants(config)
     contestants |= {PLAIN_FIRST: ReferenceStep(config, 1), PLAIN_DREAMING: ReferenceStep(config, 2)}

@@ -12,7 +12,8 @@ import numpy as np
 
 from vase import VASE, VASEConfig
 from vase.method.environment_memory import EnvironmentRecord
-from vase.method.shift_tests import FITS, Evidence, LossTest, ShiftTest
+from vase.method.learnt_tests import LossSpreadTest
+from vase.method.shift_tests import FITS, Evidence, ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.worlds import make_world
 
@@ -49,7 +50,7 @@ class BrightnessTest(ShiftTest):
 def main() -> list[tuple[int, int]]:
     """Digits by day, at night and by day again; returns (step, environment) of every switch."""
     config, rng = VASEConfig.smoke(), np.random.default_rng(0)
-    tests = [LossTest(config.environments), BrightnessTest()]  # as many as you like: each can reject
+    tests = [LossSpreadTest(), BrightnessTest()]  # as many as you like: each can reject
     model = VASE(config, seed=0, shift_tests=tests)
     world = make_world("inverse-digits:28")
     switches = []

@@ -74,7 +74,7 @@ class CapacityConfig:
     """C_max in nats. Paper: 35 (ablation), 20 (CelebA), 25 (DM Lab)."""
     balance: Literal["paper", "sum"] = "paper"
     """Weight of the reconstruction. 'paper': 64·64 / (height·width), as on its images. 'sum': 1, on any image."""
-    ramp_steps: int = 2010
+    ramp_steps: int = 3180
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 times the length of its stages."""
 
     def __post_init__(self) -> None:
@@ -201,7 +201,7 @@ class IndependenceConfig:
     """Off: the capacity alone has to disentangle, as in the paper."""
     means: float = 20.0
     """Weight of the squared covariances of posterior means: no two latents may tell the same."""
-    squares: float = 60.0
+    squares: float = 100.0
     """Weight of the squared covariances of squares, with each other and with means: no rotated or bent factors."""
     total_correlation: float = 0.0
     """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""
@@ -287,7 +287,7 @@ class VASEConfig:
         """What works best in minutes on one CPU core; the schedules follow the length of a stage."""
         return cls(
             image_shape=image_shape,
-            capacity=CapacityConfig(ramp_steps=max(1, round(0.67 * stage_steps))),
+            capacity=CapacityConfig(ramp_steps=max(1, round(1.06 * stage_steps))),
             environments=EnvironmentConfig(false_alarm_every=max(10_000, 100 * stage_steps)),
             dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.reference import Reference
+from benchmarks.reference import PLAIN, Reference
 from vase import VASE, VASEConfig
 from vase.bench.contestants import Foreign
 from vase.method.usage import noise_tolerance
 from vase.nn.networks import Networks
 from vase.worlds import Schedule
 
-SMOKE = VASEConfig.smoke()
+SMOKE = VASEConfig.smoke().with_values(PLAIN)
 
 
 def images(world: str, steps: int = 1, seed: int = 0) -> list[torch.Tensor]:
@@ -111,7 +111,7 @@ def test_the_reference_finds_the_noise_that_latents_tolerate():
             weight=SMOKE.reconstruction_weight,
         )
     mine = plain.noise_tolerance(x, delta=0.01)
-    assert torch.allclose(mine.log(), theirs.log(), atol=0.2)  # central against forward differences
+    assert torch.allclose(mine.log(), theirs.log(), atol=0.3)  # central against forward differences
 
 
 def test_the_reference_learns_dreams_and_notices_a_new_world():

@@ -18,6 +18,7 @@ CROSS = torch.tensor([[2.0, 0.0], [-2.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
 BENT = torch.tensor([[-1.0, 0.5], [0.0, -1.0], [1.0, 0.5]])
 """A factor along a curve: the second latent follows the square of the first."""
 CORNERS = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+ALONE = Distributed()
 BOTH = torch.tensor([True, True])
 
 
@@ -49,12 +50,12 @@ def test_a_latent_that_equals_the_prior_adds_nothing():
 def test_covariances_without_their_diagonals():
     """Copies move together, but their squares do not vary; the arms of a cross exclude each other; bends."""
     nothing = [[0.0, 0.0], [0.0, 0.0]]
-    assert covariances(COPIES).tolist() == [[[0.0, 1.0], [1.0, 0.0]], nothing, nothing]
-    assert covariances(CORNERS).tolist() == [nothing, nothing, nothing]
-    assert covariances(CROSS).tolist() == [nothing, [[0.0, -4.0], [-4.0, 0.0]], nothing]
+    assert covariances(COPIES, ALONE).tolist() == [[[0.0, 1.0], [1.0, 0.0]], nothing, nothing]
+    assert covariances(CORNERS, ALONE).tolist() == [nothing, nothing, nothing]
+    assert covariances(CROSS, ALONE).tolist() == [nothing, [[0.0, -4.0], [-4.0, 0.0]], nothing]
     bent = torch.tensor([nothing, [[0.0, -1 / 6], [-1 / 6, 0.0]], [[0.0, 0.0], [1 / 3, 0.0]]])
-    torch.testing.assert_close(covariances(BENT), bent)
-    assert covariances(torch.tensor([[0.0, 5.0], [2.0, 1.0]]))[0, 0, 1] == -2.0
+    torch.testing.assert_close(covariances(BENT, ALONE), bent)
+    assert covariances(torch.tensor([[0.0, 5.0], [2.0, 1.0]]), ALONE)[0, 0, 1] == -2.0
 
 
 def test_the_squares_of_rotated_uniform_factors_covary():
@@ -63,8 +64,8 @@ def test_the_squares_of_rotated_uniform_factors_covary():
     x, y = (axis.flatten() for axis in torch.meshgrid(grid[::20], grid[::20], indexing="ij"))
     rotated = torch.stack([x + y, x - y], 1) / 2**0.5
     variance = float(x.square().mean())
-    assert float(covariances(torch.stack([x, y], 1)).abs().max()) < 1e-12
-    found = covariances(rotated)
+    assert float(covariances(torch.stack([x, y], 1), ALONE).abs().max()) < 1e-12
+    found = covariances(rotated, ALONE)
     assert float(found[0].abs().max()) < 1e-12
     assert float(found[1, 0, 1]) == pytest.approx(-0.6 * variance**2, rel=0.05)
 
@@ -80,7 +81,7 @@ def make(**values) -> Independence:
 
 
 def ask(part: Independence, mean: torch.Tensor, own=BOTH, environment: int = 0, age: int = 0):
-    return part(mean, mean, narrow(mean), own, environment, age, Distributed())
+    return part(mean, mean, narrow(mean), own, environment, age, ALONE)
 
 
 def test_each_term_with_its_weight():

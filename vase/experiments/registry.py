@@ -11,8 +11,8 @@ from vase.spelling import suggest
 
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
-    "longer": "vase.experiments.ablation.settings:LONGER",
     "codes": "vase.experiments.ablation.settings:CODES",
+    "longer": "vase.experiments.ablation.settings:LONGER",
     "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
     "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
     "sensitivity": "vase.experiments.sensitivity.settings:SENSITIVITY",

@@ -1,8 +1,8 @@
 """Finished runs as files. Tables and figures read these files and nothing else.
 
-results/EXPERIMENT/PRESET/CONDITION-SEED.json holds one run: command, settings, configuration, versions, commit, processor, seconds,
-summary and rows. Conditions that figures show save more of their first seed: step rows for the curves, and pictures in
-CONDITION-SEED.npz or CONDITION-SEED.pictures.npz.
+results/EXPERIMENT/PRESET/CONDITION-SEED.json holds one run: command, settings, configuration, versions, commit,
+processor, seconds, summary and rows. Conditions that figures show save more of their first seed: step rows for the
+curves, and pictures in CONDITION-SEED.npz or CONDITION-SEED.pictures.npz.
 """
 
 from __future__ import annotations

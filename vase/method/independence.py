@@ -28,14 +28,15 @@ DECAY = 0.95
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def covariances(mean: Float[Tensor, "B N"]) -> Float[Tensor, "3 N N"]:
+def covariances(mean: Float[Tensor, "B N"], workers: Distributed) -> Float[Tensor, "3 N N"]:
     """Covariances of latents in a batch, without the diagonals: of posterior means, of squares, of means with squares.
 
-    Squares are those of deviations from the batch's mean.
+    Squares are those of deviations. Deviations are from the averages over the batches of all workers, which count as
+    given.
     """
-    centred = mean - mean.mean(0)
+    centred = mean - workers.mean(mean.detach().mean(0))
     squares = centred.square()
-    squares = squares - squares.mean(0)
+    squares = squares - workers.mean(squares.detach().mean(0))
     found = torch.stack([centred, squares, centred]).mT @ torch.stack([centred, squares, squares]) / len(mean)
     return found - torch.diag_embed(found.diagonal(dim1=1, dim2=2))
 
@@ -87,7 +88,7 @@ class Independence:
         return loss
 
     def _decorrelation(self, mean: Float[Tensor, "B N"], environment: int, workers: Distributed) -> Float[Tensor, ""]:
-        found = covariances(mean)
+        found = covariances(mean, workers)
         now = workers.mean(found)
         known = environment == self.environment and self.average.shape == now.shape
         average = torch.lerp(now, self.average.to(now), DECAY) if known else now

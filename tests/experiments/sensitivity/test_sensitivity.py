@@ -42,7 +42,7 @@ def table(tmp_path):
 
 def test_a_value_has_its_change_and_its_gap_at_the_end(table):
     row = table["C_max", "10"]
-    assert (row["seeds"], row["preset's"]) == (2, "25")
+    assert (row["seeds"], row["preset's"]) == (2, "35")
     assert row["ID change (%)"].values == pytest.approx((-2, -4))
     assert row["MIG"].values == pytest.approx(((0.1 + 0.3) / 2, (0.2 + 0.6) / 2))
     assert (row["environments"], row["false alarms"]) == ("3, 4", "0, 1")
@@ -53,6 +53,16 @@ def test_the_presets_own_values(table):
     found = {knob: row["preset's"] for (knob, _), row in table.items()}
     assert (found["γ"], found["τ"], found["gates"], found["objective"]) == ("5", "on leaving", "yes", "ceiling")
     assert found["preset"] == found["as written"] == "–"
+
+
+def test_the_presets_value_is_that_of_its_run(tmp_path):
+    folder = tmp_path / "sensitivity" / "laptop"
+    _run(folder, "preset", 0, 0.02, [("moving-fashion", 30, 0.2), ("moving-mnist", 30, 0.6)])
+    path = folder / "preset-0.json"
+    config = configuration("laptop").with_values({"capacity.c_max": 25}).to_dict()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "config": config}))
+    rows = sensitivity_table(results_of(SENSITIVITY, "laptop", tmp_path)).rows
+    assert {row[2] for row in rows if row[0] == "C_max"} == {"25"}
 
 
 def test_a_value_without_runs_is_empty(table):
@@ -76,7 +86,7 @@ def test_as_written_is_the_papers_preset_but_for_network_lengths_and_shift_tests
     settings = SENSITIVITY.settings(SENSITIVITY.condition("as-written"), 0, "laptop")
     ours = configuration("laptop", stage_steps=settings.steps).with_values(settings.overrides)
     paper = configuration("paper")
-    others = {"ramp_steps", "burn_in", "patience", "tau", "inference", "false_alarm_every"}
+    others = {"ramp_steps", "burn_in", "patience", "tau", "share", "inference", "false_alarm_every"}
     for part in ("capacity", "mask", "environments", "dreaming", "recruiting"):
         theirs = asdict(getattr(paper, part))
         differing = {name for name, value in asdict(getattr(ours, part)).items() if value != theirs[name]}

@@ -16,18 +16,20 @@ from vase.experiments.common.numbers import (
     tenthousandths,
 )
 from vase.experiments.results import Result, Results
-from vase.experiments.sensitivity.settings import AS_WRITTEN, OWN, PAPER_RANGES, file_name
+from vase.experiments.sensitivity.settings import AS_WRITTEN, BASE, OWN, PAPER_RANGES, file_name
 from vase.experiments.tables import NONE, Entry, Table, spread
 
 MOVING = ("moving-fashion", "moving-mnist")
 
 
 def _preset_value(results: Results, field: str) -> str:
-    """What the preset has for a field."""
-    config = preset(results.preset, stage_steps=results.experiment.steps.get(results.preset))
+    """What the preset had for a field when it was run; before that, what it has."""
+    config = preset(results.preset, stage_steps=results.experiment.steps.get(results.preset)).to_dict()
+    for run in results.of(BASE)[:1]:
+        config = run.content["config"]
     part, _, name = field.partition(".")
-    value = getattr(getattr(config, part), name)
-    if field == "dreaming.tau" and config.dreaming.snapshot != "every":
+    value = config[part][name]
+    if field == "dreaming.tau" and config["dreaming"]["snapshot"] != "every":
         return "on leaving"
     if isinstance(value, bool):
         return "yes" if value else "no"
