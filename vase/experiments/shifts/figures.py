@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 from vase.experiments.shifts.analysis import Scores, curve
 from vase.experiments.shifts.settings import RATES
 from vase.metrics.detection import MAX_DELAY
-from vase.plots.style import GREY, INK, new_figure, styled, world_colour
+from vase.plots.style import GREY, INK, WORLD_COLOURS, new_figure, styled, world_colour
 
 LEAST = 0.1
 """Where no false alarm at all is drawn."""
+MARKERS = "os^D"
+"""The next one when all colours are in use."""
 
 
 def delay_figure(scores: Sequence[Scores]) -> Figure:
@@ -26,7 +28,8 @@ def delay_figure(scores: Sequence[Scores]) -> Figure:
             if points:
                 x, y = zip(*points, strict=True)
                 style = "--" if one.detector.endswith("frozen") else ":" if one.detector == "dummy" else "-"
-                axis.plot(x, y, style, marker="o", markersize=3.5, color=world_colour(number), label=one.title)
+                marker = MARKERS[number // len(WORLD_COLOURS) % len(MARKERS)]
+                axis.plot(x, y, style, marker=marker, markersize=3.5, color=world_colour(number), label=one.title)
         axis.set_xscale("log")
         axis.set_ylim(0, MAX_DELAY * 1.05)
         axis.set_xlabel(f"false alarms per 10,000 stationary batches ({LEAST:g}: none)")
