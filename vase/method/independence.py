@@ -1,4 +1,4 @@
-"""Pressure that makes the latents of an environment independent: decorrelation of means and of squares, and total correlation.
+"""Pressure for independent latents in an environment: decorrelation of means and of squares, and total correlation.
 
 Not in the paper, whose capacity objective leaves one thing open: a prior of independent normal latents looks the same
 from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
