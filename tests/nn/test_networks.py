@@ -14,7 +14,7 @@ from vase.nn.networks import Networks
 
 
 def small(image_shape: tuple[int, int, int] = (1, 32, 32)) -> VASEConfig:
-    return VASEConfig(image_shape, NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8))
+    return VASEConfig(image_shape, NetworkConfig(channels=(8, 8, 16, 16), hidden=64, latents=8, decoder="transposed"))
 
 
 SMALL = small()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -72,9 +73,8 @@ def contestants() -> dict[str, Make]:
         "plain VAE": lambda config, seed: VASE(config.with_values(PLAIN), seed=seed),
     }
     if importlib.util.find_spec("pythae") is not None:
-        from vase.bench.pythae import BetaTCVAE, FactorVAE
-
-        known |= {"pythae's β-TCVAE": BetaTCVAE, "pythae's FactorVAE": FactorVAE}
+        peers = importlib.import_module("vase.bench.pythae")
+        known |= {"pythae's β-TCVAE": peers.BetaTCVAE, "pythae's FactorVAE": peers.FactorVAE}
     return known
 
 
