@@ -1,0 +1,38 @@
+// Elements of the page, built from a name, attributes and children.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An HTML element. Attributes that are functions listen to the event of their name; null and false are left out. */
+export function element(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== null && value !== false && value !== undefined)
+      node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Give a CSS variable to an element: the colour of a world or an environment. */
+export function coloured(node, colour) {
+  node.style.setProperty("--c", colour);
+  return node;
+}
+
+/** Call `draw(width)` now and whenever the width of an element changes. */
+export function onWidth(node, draw) {
+  let last = 0;
+  new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry.contentRect.width);
+    if (width > 0 && width !== last) draw((last = width));
+  }).observe(node);
+}

@@ -1,0 +1,300 @@
+// The live latents: pick an image, drag a latent, see what the decoder makes of it, in any environment.
+
+import { coloured, element } from "vase/elements.js";
+import { Decoder } from "vase/decoder.js";
+import { canvasFor, paint } from "vase/picture.js";
+import { POINTS, Strips } from "vase/strips.js";
+
+const [UNUSED, MASKED, USED] = [0, 1, 2];
+const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
+const FRAME = 10; // milliseconds of decoding in one frame
+const DREAMS = 8;
+const SHOWN = 12; // latents that are not behind the fold
+const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
+
+/** Build the panel inside a section. Returns an object with `show(latent)`, which brings a slider into view. */
+export function liveLatents(section, { live, environments, latents }) {
+  const panel = new Panel(live, environments, latents);
+  section.append(
+    element("h2", { id: "live-title" }, "Drag a latent"),
+    element(
+      "div",
+      { class: "live" },
+      element("div", { class: "left" }, panel.stage(), panel.gallery()),
+      panel.sliders(),
+    ),
+  );
+  panel.pick(live.images[live.start]);
+  return panel;
+}
+
+class Panel {
+  constructor(live, environments, latents) {
+    Object.assign(this, { live, environments, names: latents.names });
+    this.decoder = new Decoder(live.decoder);
+    this.strips = new Strips(this.decoder, live.span);
+    this.code = new Float32Array(this.decoder.latents);
+    this.environment = 0;
+    this.turn = 0; // the environment that was drawn last beside the current one
+    this.picked = null;
+    this.big = canvasFor(this.decoder.shape);
+    this.big.className = "answer";
+    this.big.setAttribute("role", "img");
+    this.original = element("img", { alt: "the image that was picked", class: "original" });
+    this.rows = live.order.map((latent) => this.row(latent));
+    this.thumbs = new Map();
+  }
+
+  // ------------------------------------------------------------------ parts
+
+  /** The answer of the decoder, and the environments it can be asked in. */
+  stage() {
+    this.caption = element("figcaption", {}, "decoded");
+    this.source = element("figure", { class: "source" }, this.original, element("figcaption", {}, "image"));
+    const buttons = element(
+      "div",
+      { class: "buttons" },
+      element("button", { type: "button", click: () => this.reset() }, "Put back"),
+      element("button", { type: "button", click: () => this.dream() }, "Dream"),
+    );
+    return element(
+      "div",
+      { class: "stage" },
+      element("figure", { class: "decoded" }, this.big, this.caption),
+      buttons,
+      this.source,
+      this.chooser(),
+    );
+  }
+
+  /** One choice per environment, each with the same code decoded in it. */
+  chooser() {
+    this.views = this.environments.map((environment, s) => {
+      const canvas = canvasFor(this.decoder.shape);
+      canvas.setAttribute("aria-hidden", "true");
+      const radio = element("input", { type: "radio", name: "environment", value: s, change: () => this.enter(s) });
+      const label = element(
+        "label",
+        { class: "choice" },
+        radio,
+        canvas,
+        element("span", {}, `${s} ${environment.label}`),
+      );
+      coloured(label, environment.colour);
+      return { canvas, radio, label };
+    });
+    const legend = element("legend", {}, "Decode as");
+    return element(
+      "fieldset",
+      { class: "chooser" },
+      legend,
+      this.views.map((view) => view.label),
+    );
+  }
+
+  /** A few sliders, and the others behind a fold. */
+  sliders() {
+    this.grid = element("div", { class: "grid" });
+    this.rest = element("div", { class: "grid" });
+    const more = element("summary", {}, `${this.rows.length - SHOWN} more latents`);
+    this.fold = element("details", { class: "more", toggle: () => this.drawStrips() }, more, this.rest);
+    this.fold.hidden = this.rows.length <= SHOWN;
+    return element("div", { class: "sliders" }, this.grid, this.fold);
+  }
+
+  row(latent) {
+    const { span } = this.live;
+    const name = this.names[latent] ? `${this.names[latent]} position` : "";
+    const id = `z${latent}`;
+    const canvas = canvasFor(this.decoder.shape, POINTS);
+    canvas.className = "strip";
+    canvas.setAttribute("aria-hidden", "true");
+    const output = element("output", { for: id });
+    const slider = element("input", {
+      ...{ type: "range", id, min: -span, max: span, step: 0.05 },
+      input: () => this.set(latent, Number(slider.value)),
+    });
+    const scrub = (event) => {
+      if (!(event.buttons & 1) || slider.disabled) return;
+      const { left, width } = canvas.getBoundingClientRect();
+      const place = ((event.clientX - left) / width) * POINTS - 0.5; // 0 is the middle of the first frame
+      this.set(latent, Math.max(-span, Math.min(span, -span + (2 * span * place) / (POINTS - 1))));
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      scrub(event);
+    });
+    canvas.addEventListener("pointermove", scrub);
+    const label = element("label", { for: id }, id, name && element("small", {}, name));
+    const state = element("small", { class: "state" });
+    const track = element("div", { class: "track" }, canvas, slider);
+    const node = element("div", { class: "latent" }, element("div", { class: "name" }, label, state, output), track);
+    return { latent, node, canvas, slider, output, state };
+  }
+
+  /** Images of every environment, and dreams. */
+  gallery() {
+    const groups = this.environments.map((environment, s) => {
+      const images = this.live.images.filter((image) => image.environment === s);
+      const thumbs = images.map((image, i) => this.thumb(image, `image ${i + 1} of ${environment.label}`));
+      return images.length ? this.group(`${s} ${environment.label}`, environment.colour, thumbs) : null;
+    });
+    this.dreams = element("div", { class: "thumbs" });
+    this.dreamGroup = element("div", { class: "group", hidden: true }, element("h3", {}, "Dreams"), this.dreams);
+    return element(
+      "div",
+      { class: "gallery", role: "group", "aria-label": "Images to start from" },
+      this.dreamGroup,
+      groups,
+    );
+  }
+
+  group(title, colour, thumbs) {
+    const heading = coloured(element("h3", { class: "dot" }, title), colour);
+    return element("div", { class: "group" }, heading, element("div", { class: "thumbs" }, thumbs));
+  }
+
+  thumb(image, label) {
+    const picture = element("img", { src: image.picture, alt: "" });
+    const button = element("button", { type: "button", "aria-label": label, "aria-pressed": "false" }, picture);
+    button.addEventListener("click", () => this.pick(image));
+    this.thumbs.set(image, button);
+    return button;
+  }
+
+  // ------------------------------------------------------------------ acts
+
+  /** Start from an image (or a dream) and its environment. */
+  pick(image) {
+    this.picked = image;
+    for (const [other, button] of this.thumbs) button.setAttribute("aria-pressed", String(other === image));
+    this.original.src = image.picture;
+    this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
+    this.environment = image.environment;
+    this.reset();
+  }
+
+  /** The code of the picked image again. */
+  reset() {
+    this.code.set(this.picked.code);
+    this.refresh();
+  }
+
+  /** Decode the same code in another environment. */
+  enter(environment) {
+    this.environment = environment;
+    this.refresh();
+  }
+
+  /** Move one latent. */
+  set(latent, value) {
+    this.code[latent] = value;
+    const row = this.rows.find((one) => one.latent === latent);
+    this.showValue(row);
+    this.queue();
+  }
+
+  /** Codes from the prior, decoded in the current environment; each can be picked. */
+  dream() {
+    for (const image of [...this.thumbs.keys()]) if (image.dreamt) this.thumbs.delete(image);
+    const label = this.environments[this.environment].label;
+    const made = Array.from({ length: DREAMS }, (_, i) => {
+      const code = Array.from({ length: this.decoder.latents }, normal);
+      const canvas = canvasFor(this.decoder.shape);
+      paint(canvas, this.decoder.decode(code, this.environment), this.decoder.shape);
+      const image = { environment: this.environment, picture: canvas.toDataURL(), code, dreamt: true };
+      return [image, this.thumb(image, `dream ${i + 1} of ${label}`)];
+    });
+    this.dreams.replaceChildren(...made.map(([, button]) => button));
+    this.dreamGroup.firstChild.textContent = `Dreams of ${label}`;
+    this.dreamGroup.hidden = false;
+    this.pick(made[0][0]);
+  }
+
+  /** Bring the slider of a latent into view. */
+  show(latent) {
+    const row = this.rows.find((one) => one.latent === latent);
+    if (this.rest.contains(row.node)) this.fold.open = true;
+    row.node.scrollIntoView({ block: "center" });
+    row.slider.focus({ preventScroll: true });
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  refresh() {
+    this.views[this.environment].radio.checked = true;
+    const { states, colour, label } = this.environments[this.environment];
+    this.caption.textContent = `decoded as ${label}`;
+    for (const row of this.rows) {
+      const state = states[row.latent];
+      const seen = this.decoder.seen[this.environment][row.latent];
+      coloured(row.node, colour);
+      row.node.dataset.state = WORDS[state];
+      row.node.classList.toggle("unseen", !seen || state === MASKED);
+      row.state.textContent = state === USED ? "" : WORDS[state];
+      row.slider.disabled = !seen;
+      this.showValue(row);
+    }
+    this.arrange();
+    this.queue();
+  }
+
+  /** Latents that the environment uses come first, then those that it masks. */
+  arrange() {
+    const rank = ({ node }) => [WORDS[USED], WORDS[MASKED], WORDS[UNUSED]].indexOf(node.dataset.state);
+    const nodes = [...this.rows].sort((a, b) => rank(a) - rank(b)).map((row) => row.node);
+    const before = [...this.grid.children, ...this.rest.children];
+    if (nodes.every((node, i) => node === before[i])) return;
+    this.grid.replaceChildren(...nodes.slice(0, SHOWN));
+    this.rest.replaceChildren(...nodes.slice(SHOWN));
+  }
+
+  showValue(row) {
+    const value = this.code[row.latent];
+    row.slider.value = value;
+    const text = value.toFixed(2).replace("-", "−");
+    row.output.textContent = text;
+    row.slider.setAttribute("aria-valuetext", `${text}, ${row.node.dataset.state}`);
+  }
+
+  /** Decode with the next frame, however often the code changes until then; strips follow after a pause. */
+  queue() {
+    if (!this.frame) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = null;
+        this.answer();
+      });
+    }
+    this.strips.stop();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.drawStrips(), PAUSE);
+  }
+
+  /** Decode in the current environment, and in as many others as the frame has time for, by turns. */
+  answer() {
+    const end = performance.now() + FRAME;
+    this.view(this.environment);
+    this.big.getContext("2d").drawImage(this.views[this.environment].canvas, 0, 0);
+    this.big.setAttribute("aria-label", `the code decoded as ${this.environments[this.environment].label}`);
+    for (let i = 0; i < this.views.length && performance.now() < end; i++) {
+      this.turn = (this.turn + 1) % this.views.length;
+      if (this.turn !== this.environment) this.view(this.turn);
+    }
+    document.dispatchEvent(new CustomEvent("decoded"));
+  }
+
+  view(s) {
+    paint(this.views[s].canvas, this.decoder.decode(this.code, s), this.decoder.shape);
+  }
+
+  drawStrips() {
+    this.views.forEach((_, s) => this.view(s));
+    const open = (row) => this.fold.open || this.grid.contains(row.node);
+    this.strips.draw(this.rows.filter(open), this.code, this.environment);
+  }
+}
+
+/** A sample of the standard normal distribution (Box and Muller). */
+function normal() {
+  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+}

@@ -1,0 +1,81 @@
+// The track of stages: the world that the stream showed, the environment that the learner inferred, and its switches.
+
+import { coloured, element, svg } from "vase/elements.js";
+import { format, LEFT, RIGHT, stepScale, ticks } from "vase/chart.js";
+
+const BAR = 26;
+const HEIGHT = 2 * BAR + 34;
+const SIZES = [12, 10]; // of letters, in pixels
+const LETTER = 0.58; // width of an average letter over its size
+
+/** Bars of worlds and environments over the axis of steps. */
+export class StagesTrack {
+  constructor({ timeline, worlds, environments }) {
+    this.rows = [
+      timeline.stages.map((span) => ({
+        ...span,
+        texts: [worlds[span.world].title],
+        colour: worlds[span.world].colour,
+      })),
+      timeline.periods.map((span) => bar(span, environments)).filter(Boolean),
+    ];
+    this.switches = timeline.switches;
+    const words = "The worlds of the stream above, the inferred environments below";
+    this.plot = svg("svg", { role: "img", height: HEIGHT, "aria-label": words });
+    this.node = element("div", { class: "track-box stages" }, this.plot);
+  }
+
+  draw(view, width) {
+    const { x } = stepScale(view, width);
+    const clamp = (value) => Math.max(LEFT, Math.min(width - RIGHT, value));
+    const bars = this.rows.flatMap((row, i) =>
+      row
+        .filter((span) => span.end > view.start && span.start < view.end)
+        .map((span) => drawnBar(span, clamp(x(span.start)), clamp(x(span.end)), i * (BAR + 4))),
+    );
+    const names = ["stream", "inferred"]
+      .slice(0, this.rows[1].length ? 2 : 1)
+      .map((name, i) =>
+        svg("text", { class: "axis", x: LEFT - 6, y: i * (BAR + 4) + BAR / 2 + 4, "text-anchor": "end" }, name),
+      );
+    const axis = ticks(view.start, view.end, Math.max(2, Math.floor(width / 110)))
+      .filter((step) => Number.isInteger(step))
+      .map((step) =>
+        svg("text", { class: "axis", x: x(step), y: HEIGHT - 6, "text-anchor": anchor(x(step), width) }, format(step)),
+      );
+    const marks = this.switches
+      .filter(({ step }) => step > view.start && step < view.end)
+      .map(({ step, is_new: isNew, false_alarm: alarm }) =>
+        svg("path", {
+          class: `mark${isNew ? "" : " return"}${alarm ? " alarm" : ""}`,
+          d: `M${x(step)} ${BAR + 13}l-5 -9h10z`,
+        }),
+      );
+    this.plot.setAttribute("width", width);
+    this.plot.replaceChildren(...bars, ...names, ...axis, ...marks);
+  }
+
+  point() {}
+}
+
+function bar(span, environments) {
+  const environment = environments[span.environment];
+  const number = String(span.environment);
+  return environment && { ...span, texts: [`environment ${number}`, number], colour: environment.colour };
+}
+
+/** A bar with the longest text that fits. */
+function drawnBar({ texts, colour }, left, right, top) {
+  const width = Math.max(0, right - left - 1);
+  const tries = texts.flatMap((text) => SIZES.map((size) => ({ text, size })));
+  const found = tries.find(({ text, size }) => text.length * size * LETTER + 10 < width);
+  const label =
+    found && svg("text", { x: (left + right) / 2, y: top + BAR / 2 + 4.5, "text-anchor": "middle" }, found.text);
+  if (label) label.style.fontSize = `${found.size}px`;
+  const box = svg("rect", { x: left, y: top, width, height: BAR, rx: 3 }, svg("title", {}, texts[0]));
+  return coloured(svg("g", { class: "bar" }, box, label), colour);
+}
+
+function anchor(x, width) {
+  return x > width - RIGHT - 20 ? "end" : x < LEFT + 20 ? "start" : "middle";
+}
