@@ -7,6 +7,8 @@
 | `python -m benchmarks.speed scaling` | results/speed/scaling.json |
 | `python -m benchmarks.whole` | results/speed/whole.json |
 | `python -m benchmarks.kill` | results/learner/kill.json |
+| `python -m benchmarks.faults` | results/faults/smoke.json |
+| `python -m benchmarks.soak` | results/soak/smoke.json |
 
 `python -m benchmarks.tables` prints the tables of docs/scaling.md from these files.
 """

@@ -31,8 +31,8 @@ def start(out: Path, resume: bool) -> subprocess.Popen[bytes]:
 
 
 def fingerprint(out: Path) -> dict[str, str]:
-    """SHA-256 of the rows and of every tensor file of the last checkpoint (their names end in a hash, too)."""
-    files = [out / "rows.jsonl", *sorted((out / "checkpoint").glob("*.safetensors"))]
+    """SHA-256 of the rows and of every tensor file of the last checkpoints (their names end in a hash, too)."""
+    files = [out / "rows.jsonl", *sorted((out / "checkpoints").rglob("*.safetensors"))]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 

@@ -266,7 +266,7 @@ def test_a_run_of_two_workers_has_everything_once(tmp_path):
     scores = [row for row in rows if row["kind"] == "probe" and "accuracy" in row]
     assert [(row["step"], row["mode"]) for row in scores] == [(4, "periodic"), (8, "periodic"), (8, "frozen")]
     assert [row["kind"] for row in rows if row["kind"] in ("switch", "stage", "end")] == ["switch", "stage", "end"]
-    assert reached(tmp_path / "run") == VASE.load(tmp_path / "run" / "checkpoint").steps == 8
+    assert reached(tmp_path / "run") == VASE.load(tmp_path / "run").steps == 8
 
 
 def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
@@ -279,7 +279,7 @@ def test_an_interrupted_run_goes_on_with_another_number_of_workers(tmp_path):
     job.send(1, signal.SIGTERM)
     code, out, _ = job.wait()
     assert code != 0
-    stopped = VASE.load(run / "checkpoint").steps
+    stopped = VASE.load(run).steps
     assert stopped >= 10
     assert f"stopped and saved at step {stopped:,} of 100,000. Resume with: vase train --resume --out {run}" in out
     far = max(120, stopped + 20)
@@ -312,8 +312,8 @@ def test_a_worker_that_dies_ends_the_job(tmp_path, victim):
     code, _, err = job.wait()
     assert code != 0
     assert f"vase: error: worker {1 - victim} of 2 lost the others" in err
-    assert "The last checkpoint is intact; start again with --resume." in err
-    assert VASE.load(tmp_path / "run" / "checkpoint").steps >= 10
+    assert "Start again with --resume to continue from the last checkpoint." in err
+    assert VASE.load(tmp_path / "run").steps >= 10
 
 
 def test_what_the_first_worker_refuses_ends_all(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "vase").rglob("*.py"))
-MAX_FILE, MAX_FUNCTION = 400, 60
+PAGE = sorted((ROOT / "vase" / "report" / "page").iterdir())
+MAX_FILE, MAX_FUNCTION, MAX_LINE = 400, 60, 120
 LIBRARIES = ("torch", "np", "numpy", "os", "sys", "signal", "F", "aten")
 """Private names of other people's libraries are another matter."""
 
@@ -30,8 +31,14 @@ def trees() -> dict[str, ast.Module]:
 
 
 def test_no_file_is_too_long() -> None:
-    lengths = {name(path): len(path.read_text().splitlines()) for path in FILES}
+    lengths = {name(path): len(path.read_text().splitlines()) for path in (*FILES, *PAGE)}
     assert {path: n for path, n in lengths.items() if n > MAX_FILE} == {}
+
+
+def test_no_line_of_the_page_is_too_long() -> None:
+    lines = [(name(path), line) for path in PAGE for line in path.read_text().splitlines()]
+    wide = [f"{path}: {line.strip()[:40]}" for path, line in lines if len(line) > MAX_LINE]
+    assert wide == []
 
 
 def test_no_function_is_too_long(trees: dict[str, ast.Module]) -> None:

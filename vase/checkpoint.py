@@ -16,7 +16,7 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 VERSION = 3
@@ -34,6 +35,8 @@ State = dict[str, Any]
 """A nested dictionary of tensors and JSON-ready values."""
 OWN = re.compile(r"\w+-[0-9a-f]{16}\.safetensors")
 """Names of the tensor files that `write` makes."""
+PART = ".vase-part"
+"""Ending of files that are being written; nobody else's files end like this."""
 
 
 class CheckpointError(ValueError):
@@ -44,7 +47,7 @@ class CheckpointError(ValueError):
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` once all of it is written: a crash leaves the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PART, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -60,6 +63,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def remove_parts(folder: Path) -> None:
+    """Delete the half-written files that a killed process left in a folder."""
+    for path in folder.glob(f".*{PART}"):
+        if path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def write_bytes_atomic(path: Path, data: bytes) -> None:
@@ -88,8 +98,18 @@ def write_json_atomic(path: Path, value: Any) -> None:
     write_bytes_atomic(path, (json.dumps(value, indent=1) + "\n").encode())
 
 
-def write(folder: str | Path, kind: str, state: Mapping[str, Any]) -> None:
-    """Save a state, replacing what an earlier call saved there."""
+def read_json(path: Path) -> Any:
+    """The JSON value of a file; what is no JSON, or nested too deeply, is a ValueError."""
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def write(
+    folder: str | Path, kind: str, state: Mapping[str, Any], before_commit: Callable[[], None] = lambda: None
+) -> None:
+    """Save a state, replacing what an earlier call saved there; what `before_commit` raises leaves the old one."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: is a file; name a folder.")
@@ -107,11 +127,25 @@ def write(folder: str | Path, kind: str, state: Mapping[str, Any]) -> None:
         if not path.exists() or path.read_bytes() != data:
             write_bytes_atomic(path, data)
     body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "values": values}))
+    before_commit()
     write_json_atomic(folder / MANIFEST, {**body, "sha256": manifest_digest(body)})
-    wanted = {entry["file"] for entry in files.values()}
+    _remove_unnamed(folder, {entry["file"] for entry in files.values()})
+
+
+def _remove_unnamed(folder: Path, wanted: set[str]) -> None:
+    """Delete tensor files of `write` that the manifest does not name."""
     for path in folder.glob("*.safetensors"):
         if path.name not in wanted and OWN.fullmatch(path.name):
             path.unlink(missing_ok=True)
+
+
+def remove(folder: Path) -> None:
+    """Delete a saved state, manifest first, so that half of it is never taken for a whole; foreign files stay."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    _remove_unnamed(folder, set())
+    remove_parts(folder)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _refuse_strangers(folder: Path, kind: str) -> None:
@@ -122,7 +156,7 @@ def _refuse_strangers(folder: Path, kind: str) -> None:
             raise CheckpointError(f"{folder}: holds other files ({strangers[0]}); name an empty folder.")
         return
     try:
-        found = json.loads((folder / MANIFEST).read_bytes())["kind"]
+        found = read_json(folder / MANIFEST)["kind"]
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder}: its {MANIFEST} is damaged or foreign; name an empty folder.") from error
     if found != kind:
@@ -132,11 +166,37 @@ def _refuse_strangers(folder: Path, kind: str) -> None:
 def read(folder: str | Path, kind: str) -> State:
     """The state that `write` saved, after every check."""
     folder = Path(folder)
+    body = _manifest(folder, kind)
+    groups = {}
+    for group, entry in body["files"].items():
+        file = folder / Path(entry["file"]).name
+        if not file.exists():
+            raise CheckpointError(f"{file}: missing; the saved {kind} is incomplete, use another copy.")
+        data = file.read_bytes()
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+            raise CheckpointError(f"{file}: damaged (checksum differs); use another copy.")
+        try:
+            groups[group] = safetensors.torch.load(data)
+        except (SafetensorError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{file}: holds no tensors ({error}); use another copy.") from error
+    try:
+        return join_tensors(body["values"], groups)
+    except (AttributeError, TypeError) as error:
+        raise CheckpointError(f"{folder / MANIFEST}: has no place for its tensors; use another copy.") from error
+
+
+def read_values(folder: str | Path, kind: str) -> State:
+    """The state that `write` saved without its tensors; only the manifest is read and checked."""
+    return dict(_manifest(Path(folder), kind)["values"])
+
+
+def _manifest(folder: Path, kind: str) -> State:
+    """The checked content of a manifest."""
     path = folder / MANIFEST
     if not path.exists():
         raise CheckpointError(f"{folder}: no {MANIFEST} in it; name a folder that was saved as a {kind}.")
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
         body = {key: manifest[key] for key in ("kind", "version", "files", "values")}
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: damaged or not a saved {kind} ({error}); use another copy.") from error
@@ -149,16 +209,17 @@ def read(folder: str | Path, kind: str) -> State:
         )
     if manifest.get("sha256") != manifest_digest(body):
         raise CheckpointError(f"{path}: damaged (checksum differs); use another copy.")
-    groups = {}
-    for group, entry in body["files"].items():
-        file = folder / Path(entry["file"]).name
-        if not file.exists():
-            raise CheckpointError(f"{file}: missing; the saved {kind} is incomplete, use another copy.")
-        data = file.read_bytes()
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            raise CheckpointError(f"{file}: damaged (checksum differs); use another copy.")
-        groups[group] = safetensors.torch.load(data)
-    return join_tensors(body["values"], groups)
+    if not isinstance(body["values"], dict) or not _names_files(body["files"]):
+        raise CheckpointError(f"{path}: its files or values are no objects of named entries; use another copy.")
+    return body
+
+
+def _names_files(files: Any) -> bool:
+    """Whether the manifest names a file and a checksum for each group of tensors."""
+    return isinstance(files, dict) and all(
+        isinstance(entry, dict) and isinstance(entry.get("file"), str) and isinstance(entry.get("sha256"), str)
+        for entry in files.values()
+    )
 
 
 def split_tensors(state: Mapping[str, Any]) -> tuple[State, dict[str, dict[str, Tensor]]]:

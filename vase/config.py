@@ -15,6 +15,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (lambda value: value > 0, "positive"),
     "nonnegative": (lambda value: value >= 0, "zero or more"),
     "at_least_1": (lambda value: value >= 1, "at least 1"),
+    "at_most_65536": (lambda value: value <= 65_536, "at most 65536"),
     "fractions": (lambda value: 0 <= value < 1, "in [0, 1)"),
 }
 
@@ -57,9 +58,9 @@ class NetworkConfig:
     """Arithmetic of the networks' passes; weights, losses and decisions are float32. 'auto': bfloat16 where it pays."""
 
     def __post_init__(self) -> None:
-        _validate(self, "network.", positive="hidden latents gaussian_std")
-        rule = "a non-empty tuple of positive numbers"
-        _require(bool(self.channels) and min(self.channels) > 0, "network.channels", self.channels, rule)
+        _validate(self, "network.", positive="hidden latents gaussian_std", at_most_65536="hidden latents")
+        rule, channels = "a non-empty tuple of positive numbers, each at most 4096", self.channels
+        _require(bool(channels) and 0 < min(channels) <= max(channels) <= 4096, "network.channels", channels, rule)
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ class EnvironmentConfig:
     """Steps between two measurements of the used latents."""
     usage_images: int = 8
     """Images on which the used latents are measured."""
-    usage_threshold: float = 1.0
-    """T: a latent that bears noise of a larger std than this is unused (App. A.2)."""
+    usage_threshold: float = 0.4
+    """T: a latent that bears noise of a larger std than this is unused (App. A.2). The paper gives no value."""
 
     def __post_init__(self) -> None:
         counts, zero = "kappa false_alarm_every usage_every usage_images", "burn_in patience smallest_effect"
@@ -234,8 +235,8 @@ class VASEConfig:
 
     def __post_init__(self) -> None:
         _validate(self, "", positive="learning_rate")
-        shape_ok = len(self.image_shape) == 3 and min(self.image_shape) > 0
-        _require(shape_ok, "image_shape", self.image_shape, "(channels, height, width), all positive integers")
+        shape_ok = len(self.image_shape) == 3 and 0 < min(self.image_shape) <= max(self.image_shape) <= 4096
+        _require(shape_ok, "image_shape", self.image_shape, "(channels, height, width), positive and at most 4096")
         stride = 2 ** len(self.network.channels)
         _require(
             self.image_shape[1] % stride == 0 and self.image_shape[2] % stride == 0,

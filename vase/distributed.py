@@ -36,7 +36,7 @@ _Batch = TypeVar("_Batch", Tensor, np.ndarray)
 
 
 class LostWorkers(ConnectionError):
-    """Another worker died or cannot be reached; what the last checkpoint holds is safe."""
+    """Another worker died or cannot be reached."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def init_distributed(device: str = "auto", timeout: timedelta = TIMEOUT) -> Iter
             raise
         raise LostWorkers(
             f"worker {rank} of {size} lost the others ({_reason(error)}): one of them died or cannot be reached; its "
-            "own message, if it left one, says why. The last checkpoint is intact; start again with --resume."
+            "own message, if it left one, says why. Start again with --resume to continue from the last checkpoint."
         ) from error
 
 

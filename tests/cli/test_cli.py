@@ -42,7 +42,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("", ["demo", "data", "train", "sweep", "figures", "summary", "example: vase demo"]),
+        ("", ["demo", "data", "train", "sweep", "report", "figures", "summary", "example: vase demo"]),
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch"]),
         ("data list", ["example: vase data list"]),
@@ -56,6 +56,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that contain commas, and end a single one"]),
+        ("report", ["RUN", "--out", "example: vase report"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],
@@ -131,7 +132,7 @@ def test_traceback_on_request() -> None:
         main(["train", "--traceback", "--steps", "0"])
 
 
-@pytest.mark.parametrize("command", ["summary", "figures"])
+@pytest.mark.parametrize("command", ["summary", "figures", "report"])
 def test_commands_on_a_run_that_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
     assert "nowhere does not exist" in error_of(capsys, command, "nowhere")
     (tmp_path / "empty").mkdir()
@@ -187,7 +188,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # The first checkpoint, of step 0, says that training is about to start.
     deadline = time.monotonic() + 120
-    while not (tmp_path / "stopped" / "checkpoint" / "state.json").exists() and time.monotonic() < deadline:
+    while not any((tmp_path / "stopped").glob("checkpoints/*/state.json")) and time.monotonic() < deadline:
         assert process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -201,7 +202,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
         tmp_path / "straight",
         RunSettings.of("smoke", stream="digits*40", batch_size=4, device="cpu", probes="none"),
     )
-    for name in ("rows.jsonl", *(f"checkpoint/{p.name}" for p in (tmp_path / "straight/checkpoint").glob("learner-*"))):
+    straight = RunDirectory(tmp_path / "straight").checkpoints.path(40)
+    for name in ("rows.jsonl", *(f"checkpoints/000000040/{p.name}" for p in straight.glob("learner-*"))):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
 
 
@@ -218,9 +220,8 @@ def test_a_finished_demo_stays_and_an_unfinished_one_goes_on(tmp_path: Path) -> 
     assert demo_directory(base, settings, said.append) == (base, True)
     assert said == []
     train(base, settings, resume=True)
-    assert demo_directory(base, settings, said.append) == (base, True), "its figures are missing"
-    (base / "figures").mkdir()
-    (base / "figures" / "overview.png").touch()
+    assert demo_directory(base, settings, said.append) == (base, True), "its report is missing"
+    (base / "report.html").touch()
     second = base.with_name("demo-2")
     assert demo_directory(base, settings, said.append) == (second, False)
     assert said == [f"{base} holds a finished demo; it is left as it is"]
@@ -265,5 +266,9 @@ def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert "position in moving-digits" in out
     assert "Figures: runs/demo/figures" in out
     assert list(Path("runs/demo/figures").glob("*.png"))
+    assert "open runs/demo/report.html" in out
+    assert Path("runs/demo/report.html").exists()
+    assert main(["report", "runs/demo", "--out", "mine.html"]) == 0
+    assert capsys.readouterr().out.startswith("mine.html (0.")
     assert main(["figures", "runs/demo"]) == 0
     assert all(Path(line).exists() for line in capsys.readouterr().out.splitlines())

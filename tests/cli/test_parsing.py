@@ -16,7 +16,19 @@ from vase.cli.parsing import Parser, UsageError, hint
 from vase.training.settings import RunSettings
 
 COMMANDS = {
-    "": ("demo", "data", "train", "sweep", "figures", "summary", "config", "bench", "experiment", "completion"),
+    "": (
+        "demo",
+        "data",
+        "train",
+        "sweep",
+        "report",
+        "figures",
+        "summary",
+        "config",
+        "bench",
+        "experiment",
+        "completion",
+    ),
     "data": ("list", "fetch"),
     "experiment": ("list", "run", "check", "table", "figure", "shifts"),
 }

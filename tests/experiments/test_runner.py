@@ -98,7 +98,9 @@ class TestRun:
         words = ["experiment", "run", "small", "--preset", "smoke", "--seeds", "0-1", "--only", "none", "--dry-run"]
         assert cli.main(words) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert [line.split(": ")[1] for line in lines] == ["finished", "to do"]
+        assert [line.split(": ")[1] for line in lines[:2]] == ["finished", "to do"]
+        assert lines[2] == "small: 1 of 2 runs are finished"
+        assert lines[3].startswith("about 0 min ")
 
     def test_check_trains_again_and_finds_the_same_rows(self, study, capsys):
         assert cli.main(["experiment", "check", "small", "none-0", "--preset", "smoke", "--quiet", "--jobs", "1"]) == 0

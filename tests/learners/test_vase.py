@@ -421,8 +421,8 @@ def test_loading_replaces_whatever_was_learnt_before(two_worlds):
 @pytest.mark.parametrize(
     ("mine", "saved", "message"),
     [
-        ({"seed": 1}, {}, "another configuration or seed"),
-        ({"config": with_values(learning_rate=0.1)}, {}, "another configuration or seed"),
+        ({"seed": 1}, {}, "seed=1: the saved learner has seed 0"),
+        ({"config": with_values(learning_rate=0.1)}, {}, "another configuration: open it with VASE.load"),
         ({"likelihood": Gaussian(0.1)}, {}, "the saved learner has the default one; leave likelihood out"),
         ({}, {"likelihood": Gaussian(0.1)}, r"the saved learner has likelihood=Gaussian\(std=0.1\): pass it again"),
         ({"likelihood": Gaussian(9.0)}, {"likelihood": Gaussian(0.1)}, r"the saved learner has Gaussian\(std=0.1\)"),
@@ -518,7 +518,7 @@ def test_bad_questions_name_the_rule(two_worlds):
         model.decode(np.zeros((1, 11)))
     with pytest.raises(ValueError, match="latents 0 to 9"):
         model.traverse(np.zeros((2, 32, 32), np.uint8), [10])
-    with pytest.raises(ValueError, match="at least one dream"):
+    with pytest.raises(ValueError, match="n = 0: must be a whole number of at least 1"):
         model.dream(0)
 
 

@@ -81,7 +81,7 @@ def make(**values) -> Independence:
 
 
 def ask(part: Independence, mean: torch.Tensor, own=BOTH, environment: int = 0, age: int = 0):
-    return part(mean, mean, narrow(mean), own, environment, age, ALONE)
+    return part(mean, narrow(mean), torch.zeros_like(mean), own, environment, age, ALONE)
 
 
 def test_each_term_with_its_weight():
@@ -133,7 +133,7 @@ def test_a_standard_vae_demands_no_independence(values, demanded):
 def test_latents_of_others_get_no_gradient():
     mean = torch.tensor([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]], requires_grad=True)
     loss = make(total_correlation=6.0, means=20.0)(
-        mean, mean, torch.zeros(2, 3), torch.tensor([True, False, True]), 0, 0, Distributed()
+        mean, torch.zeros(2, 3), torch.zeros(2, 3), torch.tensor([True, False, True]), 0, 0, Distributed()
     )
     loss.backward()
     assert mean.grad[:, 1].tolist() == [0.0, 0.0]

@@ -18,6 +18,7 @@ from vase.plots.pictures import draw_traversals
 from vase.plots.run import figure_data_of
 from vase.plots.style import new_figure
 from vase.training import RunDirectory, RunSettings, train
+from vase.training.row_file import START
 
 LATENTS = 4
 SIDE = 6
@@ -119,13 +120,14 @@ def test_traversals_are_drawn_from_figure_data(data: FigureData) -> None:
     lefts = draw_traversals(axis, blocks, before=[stage])
     assert len(lefts) == 4
     assert lefts == sorted(lefts)
-    assert len(axis.patches) == 2 * 4
+    masked = sum(int((block.states == State.MASKED).sum()) for block in blocks)
+    assert len(axis.patches) == 2 * 4 + masked, "a mark for each latent and block, and hatching on masked strips"
     assert [label.get_text() for label in axis.get_yticklabels()] == ["seed", "z2", "z0"]
     canvas = np.asarray(axis.images[1].get_array())[:, :, 0]
     pitch = SIDE + 3
     assert canvas[0, [0, SIDE + 1]] == pytest.approx([200 / 255, 126 / 255])  # seed and reconstruction
     assert canvas[pitch, [0, -1]] == pytest.approx([74 / 255, 176 / 255])  # z2 from −2 to 2
-    assert canvas[2 * pitch, 0] == pytest.approx(0.7 + 0.3 * 126 / 255)  # z0 is masked there
+    assert canvas[2 * pitch, 0] == pytest.approx(0.75 + 0.15 * (126 / 255 - 0.5))  # z0 is masked there
 
 
 def test_a_learner_without_environments_and_dreams(decoder: Any) -> None:
@@ -239,7 +241,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 def test_the_figure_data_of_a_run_holds_what_its_learner_says(run: RunDirectory) -> None:
     data = figure_data_of(run)
     assert data is not None
-    model = VASE.load(run.checkpoint_path)
+    model = VASE.load(run.path)
     count = len(model.environments)
     assert data.worlds == ("moving-digits", "digits:12")
     assert data.images.shape == (2, 8, 1, 32, 32)
@@ -262,6 +264,8 @@ def test_the_figure_data_of_a_run_holds_what_its_learner_says(run: RunDirectory)
 def test_a_run_that_has_learnt_nothing_has_no_figure_data(run: RunDirectory, tmp_path: Path) -> None:
     started = RunDirectory(tmp_path)
     (tmp_path / "config.json").write_bytes((run.path / "config.json").read_bytes())
-    started.save({"learner": VASE(VASE.load(run.checkpoint_path).config).state_dict(), "run": {"step": 0}})
+    state = run.load()
+    state["run"] |= {"step": 0, "rows": START}
+    started.save({**state, "learner": VASE(VASE.load(run.path).config).state_dict()})
     with pytest.raises(ValueError, match="has learnt nothing yet"):
         figure_data_of(started)

@@ -430,7 +430,8 @@ def test_dry_run_then_run_then_nothing_left(capsys: pytest.CaptureFixture[str], 
     out = capsys.readouterr().out
     assert "capacity.gamma=7-seed0  1 of 1" in out
     assert json.loads(Path("out/capacity.gamma=7-seed0/config.json").read_text())["config"]["capacity"]["gamma"] == 7
-    Path("out/capacity.gamma=7-seed0/checkpoint/state.json").write_text("{}")
+    for manifest in Path("out/capacity.gamma=7-seed0/checkpoints").glob("*/state.json"):
+        manifest.write_text("{}")
     assert main(argv) == 1
     printed = capsys.readouterr()
     assert "capacity.gamma=5-seed0: already finished" in printed.out
@@ -451,13 +452,14 @@ def test_lines_about_many_runs() -> None:
     lines([A, B])
     lines([replace(A, step=15), B])
     lines([replace(A, step=30), B])
-    lines([replace(A, state="done", step=100), replace(B, state="failed", error="no luck")])
+    lines([replace(A, state="done", step=100), replace(B, state="failed", step=40, error="no luck")])
     first, second, third, fourth, last = stream.getvalue().splitlines()
     assert first == "a: training"
     assert second.startswith("all runs: step 30/200")
     assert second.endswith(": a 30/100 (digits)")
     assert (third, fourth) == ("a: done", "b: failed: no luck")
-    assert last.startswith("all runs: step 200/200")
+    assert last.startswith("all runs: step 140/200")
+    assert last.endswith(", 1 failed")
 
 
 def test_the_time_left_counts_only_steps_of_this_sweep() -> None:
@@ -481,3 +483,12 @@ def test_a_live_display_of_many_runs() -> None:
     assert "1 of 2 runs ended" in text
     assert "107/200" in text
     assert "glyphs" in text
+
+
+def test_a_run_that_failed_does_not_count_as_done() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
+    with SweepDisplay(console) as display:
+        display([replace(A, state="done", step=100), replace(B, state="failed", step=7, error="no luck")])
+    text = console.file.getvalue().rpartition("2 of 2 runs ended")[2]  # type: ignore[attr-defined]
+    assert "107/200" in text
+    assert "1 failed" in text

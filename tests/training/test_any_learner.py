@@ -144,7 +144,7 @@ def test_vase_load_opens_a_run_directory_and_its_checkpoint(tmp_path: Path) -> N
     images = np.random.default_rng(0).integers(0, 256, (4, 1, 32, 32), np.uint8)
     codes = [
         learner.posterior(images)[0]
-        for learner in (VASE.load(run.path), VASE.load(str(run.checkpoint_path)), run.learner())
+        for learner in (VASE.load(run.path), VASE.load(str(run.checkpoints.path(3))), run.learner())
     ]
     assert VASE.load(run.path).steps == 3
     assert np.array_equal(codes[0], codes[1])
@@ -153,17 +153,17 @@ def test_vase_load_opens_a_run_directory_and_its_checkpoint(tmp_path: Path) -> N
 
 def test_vase_load_refuses_a_run_of_another_learner(run: RunDirectory) -> None:
     words = rf"holds a learner of class {NAME}, not VASE; use RunDirectory\(.*\)\.learner\(\)"
-    for path in (run.path, run.checkpoint_path):
+    for path in (run.path, run.checkpoints.path(run.checkpoints.steps()[-1])):
         with pytest.raises(CheckpointError, match=words):
             VASE.load(path)
 
 
 def test_vase_load_of_a_run_without_checkpoint(tmp_path: Path) -> None:
     run = vase_run(tmp_path / "run")
-    run.checkpoint_path.rename(tmp_path / "gone")
+    run.checkpoints.folder.rename(tmp_path / "gone")
     with pytest.raises(CheckpointError, match=r"run: no state.json in it; name a folder that was saved"):
         VASE.load(run.path)
-    with pytest.raises(CheckpointError, match=r"no state.json in it"):
+    with pytest.raises(CheckpointError, match=r"no state.json of a usable step in it"):
         run.learner()
 
 

@@ -77,7 +77,9 @@ def lines_of(job: Job, *without: str) -> list[bytes]:
 
 
 def files_of(path: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in sorted((path / "checkpoint").glob("*.safetensors"))}
+    """Of the newest checkpoint: an interrupted run has others before it."""
+    newest = max((path / "checkpoints").iterdir())
+    return {file.name: file.read_bytes() for file in sorted(newest.glob("*.safetensors"))}
 
 
 # ------------------------------------------------------------------------------------------------- what is in a run
@@ -88,7 +90,7 @@ def test_without_imagination_nothing_changes(jobs: dict[str, Job]) -> None:
     assert lines_of(passive, "imagination") == lines_of(plain)
     states = {name: RunDirectory(jobs[name].path).load() for name in ("plain", "passive")}
     assert states["passive"]["callbacks"].keys() - states["plain"]["callbacks"].keys() == {"Imagination"}
-    learners = [p.name for job in (plain, passive) for p in (job.path / "checkpoint").glob("learner-*")]
+    learners = [sorted(p.name for p in (job.path / "checkpoints").rglob("learner-*")) for job in (plain, passive)]
     assert learners[0] == learners[1], "named after their content"
     assert not (plain.path / "pictures.npz").exists()
     settings = json.loads((plain.path / "config.json").read_text())["settings"]

@@ -64,7 +64,7 @@ def test_every_folder_of_a_run_by_its_whole_path(tmp_path: Path, monkeypatch: py
 
 
 def test_what_names_no_folder_stays_as_it_is() -> None:
-    settings = RunSettings(stream="moving-mnist*5,mnist", imagination="mnist", faces="")
+    settings = RunSettings(stream="moving-mnist*5,mnist", imagination="mnist")
     assert settings.with_absolute_folders() == settings
 
 

@@ -20,7 +20,7 @@ from stop_at import StopAt
 from vase import VASE, Change
 from vase.training import Interrupted, RunDirectory, RunSettings, describe, train
 from vase.training import plan as plan_module
-from vase.training.directory import START, RowWriter
+from vase.training.row_file import START, RowWriter
 from vase.training.summary import summary
 from vase.worlds import download
 
@@ -56,8 +56,14 @@ def rows_of(path: Path) -> bytes:
 
 
 def weights_of(path: Path) -> dict[str, bytes]:
-    """Every tensor file of the checkpoint, of learner and callbacks; they are named after their content."""
-    return {file.name: file.read_bytes() for file in sorted((path / "checkpoint").glob("*.safetensors"))}
+    """Every tensor file of the last checkpoint, of learner and callbacks; they are named after their content."""
+    return {file.name: file.read_bytes() for file in sorted(newest(path).glob("*.safetensors"))}
+
+
+def newest(path: Path) -> Path:
+    """The folder of the last checkpoint."""
+    checkpoints = RunDirectory(path).checkpoints
+    return checkpoints.path(checkpoints.steps()[-1])
 
 
 def assert_same(path: Path, reference: Path) -> None:
@@ -79,14 +85,14 @@ def kinds(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 def test_a_run_directory_holds_what_it_says(reference: Path) -> None:
     config = json.loads((reference / "config.json").read_text())
-    assert config["format"] == 1
+    assert config["format"] == 2
     assert config["settings"]["stream"] == STREAM
     assert config["config"]["network"]["latents"] == 6
     assert config["stages"] == [["moving-digits", 24], ["digits:12", 18], ["moving-digits", 18]]
     assert set(config["versions"]) == {"vase", "torch", "numpy", "python"}
     assert "embedded" in config["sources"]["digits:12"]
     assert json.loads((reference / "summary.json").read_text())["complete"] is True
-    assert VASE.load(reference / "checkpoint").steps == 60
+    assert VASE.load(reference).steps == 60
 
 
 def test_rows(reference: Path) -> None:
@@ -147,7 +153,7 @@ def test_frozen_probes_change_no_other_row(tmp_path: Path) -> None:
     assert [row for row in frozen[1] if row["step"] in (4, 8)] == frozen[0]
     others = [[row for row in found if row.get("mode") != "frozen"] for found in rows.values()]
     assert others[0] == others[1]
-    assert (tmp_path / "0" / "checkpoint").exists()
+    assert (tmp_path / "0" / "checkpoints").exists()
 
 
 def test_online_probes_and_no_probes(tmp_path: Path) -> None:
@@ -196,7 +202,7 @@ def test_kill_9_at_random_moments_changes_nothing(reference: Path, tmp_path: Pat
 
 
 def _rows_or_checkpoint_moved(path: Path) -> bool:
-    return (path / "checkpoint" / "state.json").exists()
+    return RunDirectory(path).has_checkpoint
 
 
 def _wait_for(condition: Callable[[], bool], process: Any, seconds: float = 60) -> bool:
@@ -240,7 +246,7 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
                 break  # fewer writes than that
             except Crash:
                 crashes += 1
-        VASE.load(path / "checkpoint")
+        VASE.load(path)
         train(path, resume=True)
         assert_same(path, reference)
         shutil.rmtree(path)
@@ -258,7 +264,7 @@ def test_an_interrupt_saves_and_resume_is_exact(reference: Path, tmp_path: Path,
     with pytest.raises(Interrupted, match=rf"step {step} of 60. Resume with: vase train --resume --out {path}"):
         train(path, SETTINGS, callbacks=[StopAt(step, number)])
     assert signal.getsignal(number) is handler
-    assert VASE.load(path / "checkpoint").steps == step
+    assert VASE.load(path).steps == step
     train(path, resume=True)
     assert_same(path, reference)
 
@@ -361,9 +367,7 @@ def test_bad_names_leave_no_directory(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("steps", 7), ("seed", 1), ("stream", "digits"), ("overrides", {}), ("probes", "none")]
-)
+@pytest.mark.parametrize(("field", "value"), [("seed", 1), ("stream", "digits"), ("overrides", {}), ("probes", "none")])
 def test_resume_with_other_settings_names_the_field(copy: Path, field: str, value: Any) -> None:
     other = RunSettings.from_dict({**SETTINGS.to_dict(), field: value})
     with pytest.raises(ValueError, match=rf"{field} = .* was started with {field} = "):
@@ -383,7 +387,7 @@ def edit(path: Path, **values: Any) -> None:
 def test_another_format_is_refused_with_a_sentence(copy: Path) -> None:
     edit(copy / "config.json", format=7)
     for call in (lambda: train(copy, resume=True), lambda: summary(copy)):
-        with pytest.raises(ValueError, match=r"run directory of format 7, and this version of vase .* reads format 1"):
+        with pytest.raises(ValueError, match=r"run directory of format 7, and this version of vase .* reads format 2"):
             call()
 
 
@@ -402,7 +406,7 @@ def test_another_configuration_behind_a_preset_is_refused(copy: Path) -> None:
         train(copy, resume=True)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"format": 1}'])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"format": 2}'])
 def test_a_damaged_config_is_refused(copy: Path, content: str) -> None:
     (copy / "config.json").write_text(content)
     with pytest.raises(ValueError, match=r"config.json is damaged"):
@@ -418,13 +422,13 @@ def test_damaged_or_missing_pieces_are_named(copy: Path) -> None:
     with pytest.raises(ValueError, match=r"it was cut or altered"):
         train(copy, resume=True)
     (copy / "rows.jsonl").write_bytes(rows)
-    tensors = next((copy / "checkpoint").glob("learner-*"))
-    *whole, last = tensors.read_bytes()
-    tensors.write_bytes(bytes([*whole, last ^ 1]))
+    for tensors in (copy / "checkpoints").glob("*/learner-*"):
+        *whole, last = tensors.read_bytes()
+        tensors.write_bytes(bytes([*whole, last ^ 1]))
     with pytest.raises(ValueError, match="damaged"):
         train(copy, resume=True)
-    shutil.rmtree(copy / "checkpoint")
-    with pytest.raises(FileNotFoundError, match=r"no state.json, though the run has rows"):
+    shutil.rmtree(copy / "checkpoints")
+    with pytest.raises(FileNotFoundError, match=r"has no checkpoint, though the run has rows"):
         train(copy, resume=True)
     assert rows_of(copy) == rows
 
@@ -457,7 +461,9 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match=r"the disk is full. The last checkpoint is intact; free .* --resume --out"):
+        with pytest.raises(
+            OSError, match=r"the disk is full. The last checkpoint, of step \d+, is intact; free .* --resume --out"
+        ):
             train(path, resume=True)
     train(path, resume=True)
     assert_same(path, reference)

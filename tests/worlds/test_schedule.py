@@ -100,9 +100,8 @@ def test_breaking_out_of_a_loop_continues_where_it_stopped():
     ("other", "word"),
     [
         ({"seed": 1}, "seed"),
-        ({"text": "moving-digits*3,glyphs*2,moving-digits*5"}, "stages"),
-        ({"text": "moving-digits*3,glyphs*2,digits*4"}, "stages"),
-        ({"sprite": 16}, "stages"),
+        ({"text": "moving-digits*3,glyphs*2,digits*4"}, "worlds"),
+        ({"sprite": 16}, "worlds"),
         ({"canvas": 40}, "image_shape"),
     ],
 )
@@ -111,6 +110,17 @@ def test_the_state_of_another_schedule_is_refused(other, word):
     with pytest.raises(ValueError, match=f"saved schedule has {word}"):
         schedule.load_state_dict(make().state_dict())
     assert schedule.step == 0
+
+
+def test_stages_to_come_may_change_their_length_and_past_ones_may_not():
+    state = {**make("moving-digits*3,glyphs*2,moving-digits*4").state_dict(), "step": 4}
+    longer = make("moving-digits*3,glyphs*7,moving-digits*9")
+    longer.load_state_dict(state)
+    assert longer.step == 4
+    with pytest.raises(ValueError, match="they differ before step 4; build a schedule with the same past"):
+        make("moving-digits*4,glyphs*2,moving-digits*4").load_state_dict(state)
+    with pytest.raises(ValueError, match="differ before step 5"):  # where glyphs ended in one of them only
+        longer.load_state_dict({**state, "step": 5})
 
 
 @pytest.mark.parametrize("step", [-1, 10, None, 1.5, "3"])

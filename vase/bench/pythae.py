@@ -15,6 +15,7 @@ from pythae.models.nn import BaseDecoder, BaseEncoder
 from torch import Tensor
 
 from vase.config import VASEConfig
+from vase.images import as_floats
 from vase.nn.networks import Networks
 
 BETA = 6.0
@@ -95,7 +96,7 @@ class FactorVAE(_Peer):
 
 def floats(images: Any) -> Tensor:
     """uint8 images (B, C, H, W) in [0, 1]."""
-    return torch.from_numpy(np.ascontiguousarray(images)).float() / 255
+    return torch.from_numpy(as_floats(images))
 
 
 def shape(config: VASEConfig) -> dict[str, Any]:

@@ -26,7 +26,7 @@ EVERY = 250
 """Steps between two scores, which do not count as time."""
 MOST = 6_000
 """Steps after which a contestant gives up."""
-PLAIN = {
+STANDARD_VAE = {
     "capacity.objective": "elbo",
     "environments.enabled": False,
     "dreaming.enabled": False,
@@ -70,7 +70,7 @@ def contestants() -> dict[str, Make]:
     """VASE, the plain VAE of the same networks, and pythae's models on them where it is installed."""
     known: dict[str, Make] = {
         "VASE": lambda config, seed: VASE(config, seed=seed),
-        "plain VAE": lambda config, seed: VASE(config.with_values(PLAIN), seed=seed),
+        "plain VAE": lambda config, seed: VASE(config.with_values(STANDARD_VAE), seed=seed),
     }
     if importlib.util.find_spec("pythae") is not None:
         peers = importlib.import_module("vase.bench.pythae")

@@ -9,14 +9,20 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 import vase
-from vase.cli import bench, completion, config, data, demo, experiment, figures, summary, sweep, train
+from vase.cli import bench, completion, config, data, demo, experiment, figures, report, summary, sweep, train
+from vase.cli.options import SETTINGS
 from vase.cli.parsing import Parser, add_command
 
-COMMANDS = (demo, data, train, sweep, figures, summary, config, bench, experiment, completion)
+COMMANDS = (demo, data, train, sweep, report, figures, summary, config, bench, experiment, completion)
 _LIGHT = tuple(module.__name__ for module in (data, config, completion))
 """Modules of commands that do not use PyTorch."""
 USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, ModuleNotFoundError)
 """What wrong input or a machine in trouble leads to; each message says what to do. See also DataUnavailable."""
+STOPPED = "stopped at once; what was saved before stays, and a run continues from its last checkpoint with --resume"
+NO_MEMORY = (
+    "there is not enough memory for this; use a smaller --batch-size, --canvas or network, or fewer images. "
+    "--traceback shows where it was needed."
+)
 
 
 def make_parser() -> Parser:
@@ -48,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _prepare_process()
         return int(arguments.run(arguments) or 0)
     except KeyboardInterrupt as stop:
-        print(f"\n{stop or 'stopped'}", flush=True)
+        print(f"\n{str(stop) or STOPPED}", flush=True)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--traceback" in words or not _is_user_error(error):
             raise
-        print(f"vase: error: {_in_options(str(error), arguments)}", file=sys.stderr)
+        message = NO_MEMORY if _is_memory_error(error) else _in_options(str(error), arguments)
+        print(f"vase: error: {message}", file=sys.stderr)
         return 2
 
 
@@ -75,8 +82,14 @@ def _prepare_process() -> None:
     keep_memory()
 
 
+def _is_memory_error(error: Exception) -> bool:
+    """Whether NumPy or PyTorch could not allocate an array."""
+    told = isinstance(error, RuntimeError) and re.search("out of memory|not enough memory|can't allocate", str(error))
+    return isinstance(error, MemoryError) or bool(told)
+
+
 def _is_user_error(error: Exception) -> bool:
-    if isinstance(error, USER_ERRORS):
+    if isinstance(error, USER_ERRORS) or _is_memory_error(error):
         return True
     from vase.worlds.sources import DataUnavailable
 
@@ -86,12 +99,15 @@ def _is_user_error(error: Exception) -> bool:
 def _in_options(message: str, arguments: Namespace) -> str:
     """A message of the library with options of the command instead of Python arguments.
 
-    >>> _in_options("steps=0: must be at least 1.", Namespace(steps=0))
-    '--steps 0: must be at least 1.'
+    >>> _in_options("steps=0: must be at least 1; use fallback=True.", Namespace(steps=0))
+    '--steps 0: must be at least 1; use --fallback.'
     """
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], found[2].strip("'")
-        return f"--{name.replace('_', '-')} {value}" if name in arguments else found[0]
+        if name not in arguments and name not in SETTINGS:
+            return found[0]
+        flag = f"--{name.replace('_', '-')}"
+        return flag if value == "True" else f"{flag} {value or repr(value)}"
 
-    return re.sub(r"(?:^|(?<=use ))(\w+)=('[^']*'|[^\s:;,]+)", option, message)
+    return re.sub(r"(?<![\w./'\"-])([a-z_]+)=('[^']*'|[^\s:;,.)({\[]+(?:\.\w+)*)", option, message)

@@ -50,6 +50,7 @@ def demo_settings(steps: int = STEPS, **values: Any) -> RunSettings:
 
 def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]) -> tuple[Path, bool]:
     """Where to train, and whether to resume: an unfinished demo is continued, a finished one is never overwritten."""
+    from vase.report.build import FILE
     from vase.training import RunDirectory
 
     for number in count(1):
@@ -61,7 +62,7 @@ def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]
             pass
         try:
             same = not settings.differences(directory.settings())
-            drawn = (directory.figures_path / "overview.png").exists()
+            drawn = (directory.path / FILE).exists()
             if same and not (drawn and directory.is_complete()):
                 return directory.path, True
             say(f"{directory.path} holds {'a finished demo' if same else 'another run'}; it is left as it is")
@@ -73,8 +74,9 @@ def demo_directory(base: Path, settings: RunSettings, say: Callable[[str], None]
 def demo(
     base: str | os.PathLike[str], settings: RunSettings, *, say: Callable[[str], None] = print, quiet: bool = False
 ) -> Path:
-    """Train, summarise, draw; returns the run directory."""
+    """Train, summarise, draw, and open the report; returns the run directory."""
     from vase.plots.run import write_run_figures
+    from vase.report.build import write_report
     from vase.training import describe, train
     from vase.training.progress import watcher
 
@@ -83,21 +85,19 @@ def demo(
     say(f"{'Continuing' if resume else 'Training'} in {path}: {settings.steps:,} batches per world.")
     with watcher(quiet) as display:
         found = train(path, settings, resume=resume, callbacks=[display])
-    figures = write_run_figures(path)
+    figures, report = write_run_figures(path), write_report(path)
     say(f"\n{describe(found)}\n")
     if stand_ins := [source for source in found["sources"].values() if "embedded" in source]:
         names = ", ".join(dict.fromkeys(stand_ins))
         say(f"The real data could not be downloaded; embedded images were used instead: {names}")
     say(f"Figures: {figures[0].parent}" + "".join(f"\n  {figure.name}" for figure in figures))
-    overview = next((figure for figure in figures if figure.stem == "overview"), figures[0])
-    if show(overview):
-        say(f"Opened {overview}")
+    say(f"{'Opened' if show(report) else 'To look at it, and to drag its latents, open'} {report}")
     say("A run of your own: vase train --stream mnist,fashion,mnist --out runs/mine")
     return path
 
 
 def show(path: Path) -> bool:
-    """Open a picture if there is a display and a terminal; never fails."""
+    """Open a page if there is a display and a terminal; never fails."""
     display = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not display or not sys.stdout.isatty():
         return False

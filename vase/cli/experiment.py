@@ -78,6 +78,7 @@ def _jobs(arguments: argparse.Namespace, **chosen: Any) -> tuple[Experiment, lis
 
 def _run(arguments: argparse.Namespace) -> int:
     """Train the runs that have no result yet; the same command, repeated, continues."""
+    from vase.experiments.estimate import estimated_seconds, words
     from vase.experiments.runner import missing, run_jobs
     from vase.sweeps.grid import read_seeds
     from vase.sweeps.progress import sweep_watcher
@@ -89,8 +90,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         for job in jobs:
             print(f"{job.target}: {'to do' if job in todo else 'finished'}")
-        return 0
     print(f"{experiment.name}: {len(jobs) - len(todo)} of {len(jobs)} runs are finished")
+    if todo:
+        print(words(estimated_seconds(todo), arguments.jobs))
+    if arguments.dry_run:
+        return 0
     if todo:
         how = {"workers": arguments.jobs, "backend": arguments.backend, "address": arguments.address}
         with sweep_watcher(arguments.quiet) as watch:

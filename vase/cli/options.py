@@ -15,6 +15,8 @@ from vase.training.settings import FOLDERS, PRESET_DEFAULTS, RunSettings, absolu
 from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 _FIELDS = {field.name: field for field in dataclasses.fields(RunSettings)}
+SETTINGS = frozenset(_FIELDS) - {"overrides", "learner_options"}
+"""Settings of a run that are options of the same name."""
 _CONFIGURATION = {field.name for field in dataclasses.fields(VASEConfig)}
 _SHARED: dict[str, dict[str, Any]] = {
     "directory": {"metavar": "RUN", "help": "directory of the run"},

@@ -22,8 +22,9 @@ EXAMPLE = "vase experiment shifts --only monitor ks-latents --streams 8 --seeds 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `vase experiment shifts`."""
     learners = [name for name in LEARNERS if name not in DETECTORS]
-    names = f"of {', '.join((*DETECTORS, *learners))}, and package.module:Class of your own (default: all but vase*)"
-    parser.add_argument("--only", nargs="+", default=list(DETECTORS), metavar="DETECTOR", help=names)
+    names = f"of {', '.join((*DETECTORS, *learners))}, and package.module:Class of your own"
+    default = "(default: all but vase*; of a table: all that have results)"
+    parser.add_argument("--only", nargs="+", default=[], metavar="DETECTOR", help=f"{names} {default}")
     parser.add_argument("--size", choices=tuple(SIZES), default="full", help="how much to run (default: %(default)s)")
     parser.add_argument("--smoke", dest="size", action="store_const", const="smoke", help="the same as --size smoke")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="(default: all)")
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     size = SIZES[arguments.size]
     if not arguments.no_run:
         _compute(arguments)
-    scores = read_scores(size, arguments.results)
+    scores = read_scores(size, arguments.results, arguments.only)
     made = {name: make(scores) for name, make in TABLES.items() if arguments.table in (name, "all")}
     tables = [table for name, table in made.items() if table.rows or name == arguments.table]
     print(tables[0].render(arguments.format) if len(tables) == 1 else render_all(tables, arguments.format))
@@ -78,7 +79,7 @@ def _compute(arguments: argparse.Namespace) -> None:
 
     def start(notify: Callable[[str, int, int], None]) -> None:
         with threads(1):
-            compute(size, arguments.only, notify=notify, **options)
+            compute(size, arguments.only or list(DETECTORS), notify=notify, **options)
 
     if arguments.quiet or not is_interactive():
         start(lambda text, done, total: print(f"{done}/{total} {text}", flush=True))

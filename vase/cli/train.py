@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from vase.cli.options import add_settings, add_shared, given_settings, new_settings
-from vase.training.settings import THREE_WORLDS
+from vase.cli.parsing import whole_number
+from vase.training.settings import THREE_WORLDS, RunSettings
 from vase.worlds.spec import StreamSpec
 
+LATEST = "latest"
+"""What --from calls the newest checkpoint."""
 EXAMPLE = f"vase train --stream {THREE_WORLDS} --preset laptop --set capacity.gamma=7 --out runs/mine"
 
 
@@ -20,25 +24,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
     parser.add_argument("--out", metavar="DIR", help="directory of the run (default: runs/STREAM-PRESET-seedSEED)")
     parser.add_argument(
-        "--resume", action="store_true", help="continue the run in --out, with the settings it was started with"
+        "--resume",
+        action="store_true",
+        help="continue the run in --out, with the settings it was started with; --checkpoint-every, --keep, --threads, "
+        "--device and --data may be given anew, and --steps or --stream with other lengths of stages to come",
+    )
+    parser.add_argument(
+        "--from",
+        dest="fork_step",
+        type=_step,
+        metavar="STEP",
+        help="with --resume: leave the run in --out as it is, and continue its checkpoint of this step, or 'latest', "
+        "as a new run beside it; --set may change hyperparameters, e.g. --set learning_rate=5e-4",
     )
     parser.add_argument("--tensorboard", action="store_true", help="also write scalars to DIR/tensorboard")
     add_shared(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train or resume a run."""
-    from vase.training import RunDirectory, describe, train
+    """Train, resume or fork a run."""
+    from vase.training import RunDirectory, describe, fork, train
     from vase.training.progress import TensorBoard, watcher
 
     given = given_settings(arguments)
     out = Path(arguments.out) if arguments.out else _default_directory(given)
-    settings = dataclasses.replace(RunDirectory(out).settings(), **given) if arguments.resume else new_settings(given)
+    started = RunDirectory(out).settings() if arguments.resume else None
+    settings: RunSettings | None = new_settings(given) if started is None else _resumed_settings(started, given)
+    if arguments.fork_step is not None:
+        _require_fork(arguments.resume)
+        step = None if arguments.fork_step == LATEST else arguments.fork_step
+        out, settings = fork(out, settings, step=step, note=print), None
+        print(f"forked: the new run is {out}", flush=True)
     board = TensorBoard(out / "tensorboard") if arguments.tensorboard else nullcontext()
     with watcher(arguments.quiet) as display, board as scalars:
         callbacks = [callback for callback in (display, scalars) if callback is not None]
         found = train(out, settings, resume=arguments.resume, callbacks=callbacks)
-    print(f"\n{describe(found)}\n\nRun: {out}. Figures: vase figures {out}")
+    print(f"\n{describe(found)}\n\nRun: {out}. Report: vase report {out}. Figures: vase figures {out}")
+
+
+def _resumed_settings(started: RunSettings, given: dict[str, Any]) -> RunSettings:
+    """The settings of a run with what is given anew; values of --set join those it was started with."""
+    joined = {"overrides": {**started.overrides, **given["overrides"]}} if "overrides" in given else {}
+    return dataclasses.replace(started, **{**given, **joined})
+
+
+def _step(text: str) -> int | str:
+    """Parse the step of a checkpoint."""
+    return LATEST if text == LATEST else whole_number(text)
+
+
+def _require_fork(resume: bool) -> None:
+    """Refuse a fork of nothing, or by several workers, each of which would make one."""
+    if not resume:
+        raise ValueError("--from continues a run: name it with --out and add --resume.")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("--from with several workers: fork in one process, then resume the new run with torchrun.")
 
 
 def _default_directory(given: dict[str, Any]) -> Path:

@@ -65,6 +65,8 @@ class Condition:
     """The learner: a registered name, or "package.module:Class" of your own."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of that learner."""
+    stream: str = ""
+    """Another stream than the experiment's, e.g. one of its worlds alone; empty for the same."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Experiment:
         """The settings of one run. `place`: data, device and threads, and the folders faces and frames."""
         return RunSettings.of(
             preset,
-            stream=self.stream,
+            stream=condition.stream or self.stream,
             steps=self.steps.get(preset),
             overrides={**self.values.get(preset, {}), **condition.overrides},
             seed=seed,

@@ -18,6 +18,7 @@ from vase.experiments.results import FOLDERS, Job, Result, require_same
 from vase.experiments.writer import analyse, export, exported_rows
 from vase.rows import Row
 from vase.sweeps import Backend, Cell, Outcome, Status, run_many
+from vase.training.settings import absolute
 from vase.worlds.spec import FACES_VARIABLE, StreamSpec
 
 Watch = Callable[[Sequence[Status]], None]
@@ -51,7 +52,7 @@ def place(experiment: Experiment, given: Mapping[str, str | None]) -> dict[str, 
         if folder is None and name == "faces":
             folder = os.environ.get(FACES_VARIABLE) or None
         if folder is not None:
-            path = Path(folder).expanduser().absolute()
+            path = Path(absolute(folder))
             if not path.is_dir():
                 raise FileNotFoundError(
                     f"folder {str(path)!r} of {name} does not exist: name another one with --{name}, or none to do "

@@ -22,6 +22,7 @@ from vase.learners.vase import VASE
 from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
 from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.worlds.checks import require_seed
 from vase.worlds.world import Batch
 
 KIND = "vase explorer"
@@ -67,10 +68,10 @@ class Explorer:
         if isinstance(hidden, bool) or not isinstance(hidden, int) or hidden < 1:
             raise ValueError(f"hidden={hidden!r}: must be a whole number of at least 1.")
         self.action = action
-        self.seed = seed
+        self.seed = require_seed(seed)
         self.steps = 0  # of the policy
         self._encoder = FrozenEncoder.of(model)
-        self._generator = torch.Generator().manual_seed(seed)
+        self._generator = torch.Generator().manual_seed(self.seed)
         e, count = self._encoder, check_action(action)
         self.policy = Policy(e.image_shape, e.n_latents, count, hidden=hidden, generator=self._generator).to(e.device)
         self._optimiser = torch.optim.Adam(self.policy.parameters(), lr=learning_rate)

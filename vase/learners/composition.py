@@ -16,7 +16,10 @@ from torch import nn
 from vase import checkpoint
 from vase.config import VASEConfig
 from vase.distributed import Distributed, get_distributed
+from vase.generations import load_learner
+from vase.learners.divergence import require_finite_weights
 from vase.learners.representation import Representation
+from vase.learners.saved_state import damage_explained, require_fitting_weights, saved_config
 from vase.machine import resolve_device, use_half_precision, works
 from vase.method.dream_buffer import DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory
@@ -31,6 +34,7 @@ from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
 from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.worlds.checks import require_seed
 
 RECENT = 4
 """Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
@@ -90,11 +94,11 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         if not isinstance(config, VASEConfig):
             raise TypeError(f"config of type {type(config).__name__}: pass a VASEConfig, e.g. VASEConfig.laptop().")
         net, environments, n = config.network, config.environments, config.network.latents
-        device = resolve_device(self.device)
+        device, seed = resolve_device(self.device), require_seed(self.seed)
         likelihood = make_likelihood(net.likelihood, net.gaussian_std) if self.likelihood is None else self.likelihood
         if not isinstance(likelihood, Likelihood) or isinstance(likelihood, type | nn.Module):
             raise TypeError(f"likelihood={likelihood!r}: pass an object with mean, nll, floor and curvature.")
-        self.generator_ = torch.Generator().manual_seed(self.seed)
+        self.generator_ = torch.Generator().manual_seed(seed)
         networks = Networks(config, self.generator_, self.encoder, self.decoder).to(device)
         self.workers_ = get_distributed()
         networks.reduced = use_half_precision(net.precision, device, self.workers_.size)
@@ -103,7 +107,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.optimiser_ = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, fused=True)
         self.memory_ = EnvironmentMemory(n)
         self.detector_ = ShiftDetector(self._make_tests(config), environments)
-        self.dreams_ = DreamBuffer(config, likelihood, self.seed)
+        self.dreams_ = DreamBuffer(config, likelihood, seed)
         self.recruiter_ = LatentRecruiter(config.recruiting, n)
         self.independence_ = Independence(config.independence)
         self.objective_ = Objective(config, likelihood)
@@ -131,6 +135,17 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
             )
         return copy.deepcopy(tests)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Arguments and state, as for a checkpoint: copies and pickles continue exactly like the original."""
+        state = self.state_dict() if "config_" in self.__dict__ else None
+        return {"arguments": self.get_params(deep=False), "state": state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state["arguments"].items():
+            setattr(self, name, value)
+        if state["state"] is not None:
+            self.load_state_dict(state["state"])
+
     def __sklearn_is_fitted__(self) -> bool:
         return "config_" in self.__dict__ and self.steps_ > 0
 
@@ -152,35 +167,41 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.workers_.barrier()
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto", **custom: Any) -> Self:
-        """The learner that `save` wrote, or that of a run directory.
+    def load(cls, folder: str | Path, device: str = "auto", *, config: VASEConfig | None = None, **custom: Any) -> Self:
+        """The learner that `save` wrote, or the newest one of a run directory.
 
-        An own encoder, decoder, likelihood or shift tests are not part of a checkpoint: pass them again.
+        With `config` it continues with other hyperparameters, e.g. a lower learning rate. An own encoder, decoder,
+        likelihood or shift tests are not part of a checkpoint: pass them again.
         """
         folder = Path(folder)
-        if not (folder / checkpoint.MANIFEST).exists() and (folder / "checkpoint" / checkpoint.MANIFEST).exists():
-            folder = folder / "checkpoint"
-        state = checkpoint.read(folder, checkpoint.LEARNER)
+        state = load_learner(folder)
         name = state.get("run", {}).get("learner", "vase")
         if name not in ("vase", f"{cls.__module__}:{cls.__qualname__}"):
             raise checkpoint.CheckpointError(
-                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use "
-                f"RunDirectory({str(folder.parent)!r}).learner()."
+                f"{folder}: holds a learner of class {name}, not {cls.__name__}; use RunDirectory(run).learner()."
             )
-        return cls.from_state_dict(state["learner"], device=device, **custom)
+        return cls.from_state_dict(state.get("learner", {}), device=device, config=config, **custom)
 
     @classmethod
-    def from_state_dict(cls, state: Mapping[str, Any], device: str = "auto", **custom: Any) -> Self:
-        """Rebuild a learner from `state_dict`."""
-        self = cls(VASEConfig.from_dict(state["config"]), seed=state["seed"], device=device, **custom)
-        self.load_state_dict(state)
+    def from_state_dict(
+        cls, state: Mapping[str, Any], device: str = "auto", *, config: VASEConfig | None = None, **custom: Any
+    ) -> Self:
+        """Rebuild a learner from `state_dict`, with another configuration if one is given."""
+        saved = saved_config(state)
+        self = cls(saved if config is None else config, seed=state["seed"], device=device, **custom)
+        self.load_reconfigured(state)
         return self
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that an exact continuation needs; workers must call it together."""
+        """Everything that an exact continuation needs; workers must call it together.
+
+        Raises:
+            FloatingPointError: the weights are not finite, so that nothing could be continued from them.
+        """
+        require_finite_weights(self.networks_, self.steps_, self.config_)
         return {
             "config": self.config_.to_dict(),
-            "seed": self.seed,
+            "seed": int(self.seed),
             "custom": {name: _kind(getattr(self, name)) for name in CUSTOM if getattr(self, name) is not None},
             "step": self.steps_,
             "reduced": self.networks_.reduced,
@@ -200,8 +221,24 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict` of a learner with the same configuration, seed and custom parts."""
-        self._check_same(state)
-        self._build()  # whatever was learnt before is gone
+        if saved_config(state) != (VASEConfig() if self.config is None else self.config):
+            raise ValueError("the saved learner has another configuration: open it with VASE.load.")
+        self.load_reconfigured(state)
+
+    def load_reconfigured(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict` of a learner that differs in hyperparameters, but not in the shape of its state.
+
+        Whatever was learnt before is gone.
+        """
+        config = saved_config(state)
+        with damage_explained():
+            self._check_same(state)
+        require_fitting_weights(state, config, own_encoder=self.encoder is not None)
+        self._build()
+        with damage_explained():
+            self._restore(state)
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
         self.networks_.reduced = self.ema_.nets.reduced = state["reduced"] and works(self.device_)
         self._grow(state["environments"])
         self.networks_.load_state_dict(state["networks"])
@@ -219,7 +256,7 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         self.steps_ = state["step"]
 
     def _check_same(self, state: Mapping[str, Any]) -> None:
-        """Refuse a state of a learner with other parts, configuration or seed, and say what must be passed."""
+        """Refuse a state of a learner with other parts or another seed, and say what must be passed."""
         for name in CUSTOM:
             mine, saved = getattr(self, name), state["custom"].get(name)
             if saved is not None and mine is None:
@@ -228,9 +265,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
                 raise ValueError(f"{name}={_kind(mine)}: the saved learner has the default one; leave {name} out.")
             if mine is not None and _kind(mine) != saved:
                 raise ValueError(f"{name}={_kind(mine)}: the saved learner has {saved}; pass that one.")
-        mine = VASEConfig() if self.config is None else self.config
-        if VASEConfig.from_dict(state["config"]) != mine or state["seed"] != self.seed:
-            raise ValueError("the saved learner has another configuration or seed: open it with VASE.load.")
+        if state["seed"] != self.seed:
+            raise ValueError(f"seed={self.seed!r}: the saved learner has seed {state['seed']!r}; use VASE.load.")
 
     def _grow(self, count: int) -> None:
         """Room for `count` environments in all copies of the networks; no earlier output changes."""

@@ -74,3 +74,11 @@ class Dreams(Protocol):
 
     def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> Float[np.ndarray, "n C H W"]:
         """Images decoded from prior samples."""
+
+
+@runtime_checkable
+class Reconfigures(Protocol):
+    """A learner that can continue with another configuration than the one it was saved with."""
+
+    def load_reconfigured(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()` of a learner with other hyperparameters, whose state has the same shape."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from vase.config import VASEConfig
 from vase.images import as_images
+from vase.learners.arguments import require_index, require_latents, require_span
 from vase.learners.inference import best_environment, explain, unknown
 from vase.learners.records import Encoding, EnvironmentView, Inference
 from vase.method.atypicality import atypicality
@@ -25,6 +26,7 @@ from vase.method.shift_detector import Fit, ShiftDetector, View
 from vase.method.statistics import MIN_BATCH_FOR_ATYPICALITY, BatchStatistics
 from vase.nn.likelihood import Images, Likelihood
 from vase.nn.networks import Networks
+from vase.worlds.checks import require_int, require_seed
 
 
 class Representation:
@@ -139,10 +141,8 @@ class Representation:
     def dream(self, n: int, environment: int | None = None, *, seed: int | None = None) -> Float[np.ndarray, "n C H W"]:
         """Images of an environment from the prior (Eq. 1); the same `seed` gives the same dreams."""
         s = self._index(environment)
-        if n < 1:
-            raise ValueError(f"n={n}: ask for at least one dream.")
-        generator = torch.Generator()
-        _ = generator.seed() if seed is None else generator.manual_seed(seed)
+        n, generator = require_int("n", n, 1), torch.Generator()
+        _ = generator.seed() if seed is None else generator.manual_seed(require_seed(seed))
         z = torch.randn(n, self.n_latents, generator=generator).to(self.device_)
         return self._mean(z, s).cpu().numpy()
 
@@ -150,7 +150,7 @@ class Representation:
     def traverse(
         self,
         images: Any,
-        latents: list[int] | None = None,
+        latents: Iterable[int] | None = None,
         span: float = 2.0,
         points: int = 9,
         environment: int | None = None,
@@ -158,10 +158,8 @@ class Representation:
         """Reconstructions while one latent at a time moves from −span to span (Fig. 2)."""
         x = self._images(images)
         s = self._index_or_inferred(environment, x)
-        rows = list(range(self.n_latents)) if latents is None else [int(n) for n in latents]
-        for n in rows:
-            if not 0 <= n < self.n_latents:
-                raise ValueError(f"latent {n}: the learner has latents 0 to {self.n_latents - 1}.")
+        span, points = require_span(span), require_int("points", points, 1)
+        rows = require_latents(range(self.n_latents) if latents is None else latents, self.n_latents)
         z = encode_in_chunks(self.networks_, x)[1][:, None, None].repeat(1, len(rows), points, 1)
         values = torch.linspace(-span, span, points, device=self.device_)
         for i, n in enumerate(rows):
@@ -193,10 +191,8 @@ class Representation:
     def _index(self, environment: int | None) -> int:
         if not len(self.memory_):
             raise NotFittedError("nothing has been learnt yet: call partial_fit or fit first.")
-        s = self.memory_.current if environment is None else int(environment)
-        if not 0 <= s < len(self.memory_):
-            raise ValueError(f"environment {s}: the learner knows environments 0 to {len(self.memory_) - 1}.")
-        return s
+        known = len(self.memory_)
+        return self.memory_.current if environment is None else require_index("environment", environment, known)
 
     def _index_or_inferred(self, environment: int | None, x: Images) -> int:
         """The given environment, else that of the batch, else the current one."""

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from vase.learners.change import Change, describe_change
 from vase.learners.composition import Composition
+from vase.learners.divergence import require_finite_loss
 from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
 from vase.method.atypicality import atypicality
-from vase.method.capacity import capacity_target, sample_posterior
+from vase.method.capacity import capacity_target
 from vase.method.dream_buffer import Dreams
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.objective import Outputs
@@ -169,8 +170,7 @@ class VASE(Composition):
         if self.config_.demands_independence:
             record, q = memory.record, (out.mean[:b], out.log_var[:b])
             own = record.active & ~memory.used_by_others(record.index)
-            z = sample_posterior(*q, active, noise)
-            independence = self.independence_(z, *q, own, record.index, record.age, workers)
+            independence = self.independence_(*q, noise, own, record.index, record.age, workers)
         kl_weight = self.recruiter_.kl_weight(self.steps_)
         kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
         return Forward(
@@ -196,11 +196,7 @@ class VASE(Composition):
     def _update(self, forward: Forward, **report: Any) -> Step:
         """One gradient step on Eq. 8 (weighted as in App. A.3) plus L_env, then the bookkeeping."""
         c, batch, record = self.config_, forward.batch, self.memory_.record
-        if not np.isfinite(batch.losses["loss"]):
-            raise FloatingPointError(
-                f"the loss became {batch.losses['loss']} at step {self.steps_}: load the last checkpoint and lower "
-                f"learning_rate (now {c.learning_rate:g}) or capacity.gamma (now {c.capacity.gamma:g})."
-            )
+        require_finite_loss(batch.losses["loss"], self.steps_, c)
         self.optimiser_.zero_grad()
         forward.loss.backward()
         self.optimiser_.step()

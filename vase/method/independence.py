@@ -22,6 +22,7 @@ from torch import Tensor
 
 from vase.config import IndependenceConfig
 from vase.distributed import Distributed
+from vase.method.capacity import sample_posterior
 
 DECAY = 0.95
 """Of the running covariances."""
@@ -66,23 +67,23 @@ class Independence:
 
     def __call__(
         self,
-        z: Float[Tensor, "B N"],
         mean: Float[Tensor, "B N"],
         log_var: Float[Tensor, "B N"],
+        noise: Float[Tensor, "B N"],
         own: Bool[Tensor, "N"],
         environment: int,
         age: int,
         workers: Distributed,
     ) -> Float[Tensor, ""] | None:
-        """What is added to the loss; None where nothing is."""
+        """What is added to the loss; None where nothing is. `noise` is what z was sampled with."""
         c = self.config
         if int(own.sum()) < 2:
             return None
-        z, mean, log_var = z[:, own], mean[:, own], log_var[:, own]
-        loss = self._decorrelation(mean, environment, workers)
+        loss = self._decorrelation(mean[:, own], environment, workers)
         fading = self.fading(age)
         if c.total_correlation * fading > 0:
-            loss = loss + c.total_correlation * fading * total_correlation(z, mean, log_var)
+            z = sample_posterior(mean, log_var, own, noise)
+            loss = loss + c.total_correlation * fading * total_correlation(z[:, own], mean[:, own], log_var[:, own])
         if workers.size > 1:  # the value of the whole batch with the gradient of this worker's shard
             loss = loss + (workers.mean(loss) - loss).detach()
         return loss

@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from vase.learners.protocol import Decodes, Dreams, Learner
 from vase.metrics.latents import State, learner_states
 from vase.plots.latents import heading, state_box, state_legend
-from vase.plots.style import GREY, INK, blank_grid, new_figure, rgb, strip, styled, world_colour
+from vase.plots.style import GREY, INK, blank_grid, faded, new_figure, rgb, strip, styled, world_colour
 
 Images = Mapping[int, np.ndarray]  # environment -> images of it, (n, C, H, W)
 
@@ -158,6 +159,9 @@ def draw_traversals(
     for left, block in zip(lefts, blocks, strict=True):
         extent = (left, left + total, rows * pitch, 0)
         axis.imshow(_canvas(block, header), extent=extent, aspect="equal")
+        for row in np.flatnonzero(block.states == State.MASKED).tolist():
+            corner = (left, (row + header) * pitch)
+            axis.add_patch(Rectangle(corner, total, height, fill=False, edgecolor=GREY, linewidth=0, hatch="////"))
     marks = [(left - 0.24 * width, 0.15 * width, b.states, b.colour) for left, b in zip(lefts, blocks, strict=True)]
     marks += [(left, 0.3 * width, *column) for left, column in zip(columns, before, strict=True)]
     for left, thick, states, colour in marks:
@@ -179,9 +183,9 @@ def draw_traversals(
 
 
 def _canvas(block: Traversal, header: bool) -> Float[np.ndarray, "H W 3"]:
-    """The strips of a traversal below each other, masked ones faded; on top the seed and its reconstruction."""
+    """The strips of a traversal below each other, masked ones grey; on top the seed and its reconstruction."""
     rows = [strip(frames, _GAP) for frames in block.frames]
-    rows = [0.3 * row + 0.7 if state == State.MASKED else row for row, state in zip(rows, block.states, strict=True)]
+    rows = [faded(row) if state == State.MASKED else row for row, state in zip(rows, block.states, strict=True)]
     height, total = rows[0].shape[:2]
     if header:
         pair = strip(np.moveaxis(np.stack([rgb(block.seed), rgb(block.reconstruction)]), -1, -3), _GAP)

@@ -29,12 +29,21 @@ IMAGES = 64  # held-out images per environment that traversals and reconstructio
 CHANGES = 12  # of one figure; more are continued in changes-2.png and so on
 
 
-def write_run_figures(run_dir: str | os.PathLike[str], *, data: str | None = None) -> list[Path]:
-    """Draw every figure of a run, finished or not, into its folder figures/; returns the files."""
+def write_run_figures(
+    run_dir: str | os.PathLike[str], *, data: str | None = None, out: str | os.PathLike[str] | None = None
+) -> list[Path]:
+    """Draw every figure of a run, finished or not, into `out`, by default its folder figures/; returns the files."""
     directory = RunDirectory(run_dir)
     learner, plan, record = open_run(directory, data)
-    images = {s: _held_out(plan, world, s, IMAGES) for s, world in record.world_of.items()}
-    return write_figures(directory.figures_path, learner, record, images)
+    images = {s: held_out(plan, world, s, IMAGES) for s, world in record.world_of.items()}
+    folder = directory.figures_path if out is None else Path(out)
+    try:
+        return write_figures(folder, learner, record, images)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        reason = error.strerror or str(error)
+        raise OSError(f"{folder} cannot be written ({reason}); name another folder with --out.") from error
 
 
 def write_figures(folder: Path, learner: Learner, record: Record, images_by_environment: Images) -> list[Path]:
@@ -49,8 +58,9 @@ def write_figures(folder: Path, learner: Learner, record: Record, images_by_envi
     figures: dict[str, Callable[[], Figure]] = {
         "overview": lambda: overview(learner, record, known),
         "atypicality": lambda: atypicality(record),
-        "probes": lambda: probe_curves(record),
     }
+    if record.of("probe"):
+        figures["probes"] = lambda: probe_curves(record)
     if isinstance(learner, InfersEnvironments):
         figures["latents"] = lambda: latent_use(states, labels, colours, record.moment(learner.steps))
     if isinstance(learner, Decodes) and known:
@@ -78,7 +88,7 @@ def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureDa
     if not places:
         remedy = f"vase train --resume --out {directory.path}"
         raise ValueError(f"{directory.path} has learnt nothing yet: go on with: {remedy}")
-    images = {world: _held_out(plan, world, number, SHOWN) for number, world in enumerate(places)}
+    images = {world: held_out(plan, world, number, SHOWN) for number, world in enumerate(places)}
     return make_figure_data(learner, images, places)
 
 
@@ -90,6 +100,6 @@ def open_run(directory: RunDirectory, data: str | None = None) -> tuple[Learner,
     return directory.learner(), plan, record
 
 
-def _held_out(plan: Plan, world: str, number: int, count: int) -> np.ndarray:
+def held_out(plan: Plan, world: str, number: int, count: int) -> np.ndarray:
     """Held-out images of a world; `number` sets them apart from those of other worlds."""
     return plan.worlds[world][1].sample(count, np.random.default_rng([plan.settings.seed, number])).images

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,10 +46,20 @@ def styled() -> Iterator[None]:
         yield
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows when a cell returns it, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        with styled():
+            self.savefig(file, dpi=100, format="png")
+        return file.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches, that keeps its parts from overlapping."""
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06)
-    return Figure(figsize=(width, height), layout=layout, facecolor="white")
+    return NotebookFigure(figsize=(width, height), layout=layout, facecolor="white")
 
 
 def blank_grid(figure: Figure | SubFigure, count: int, columns: int, least: int = 1) -> list[Axes]:
@@ -83,6 +94,12 @@ def rgb(images: np.ndarray) -> Float[np.ndarray, "... H W 3"]:
     array = array.astype(np.float64) / 255 if array.dtype == np.uint8 else array.astype(np.float64)
     array = np.moveaxis(np.clip(array, 0, 1), -3, -1)
     return np.repeat(array, 3, axis=-1) if array.shape[-1] == 1 else array[..., :3]
+
+
+def faded(image: Float[np.ndarray, "H W 3"]) -> Float[np.ndarray, "H W 3"]:
+    """An image that nobody takes for a bright or a dark one: flat, colourless and in the middle of the greys."""
+    grey = image @ np.array([0.299, 0.587, 0.114])
+    return np.repeat(0.75 + 0.15 * (grey[..., None] - 0.5), 3, axis=-1)
 
 
 def strip(images: np.ndarray, gap: int = 1) -> Float[np.ndarray, "H W 3"]:

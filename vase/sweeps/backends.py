@@ -8,12 +8,13 @@ import re
 import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from joblib import parallel_config
 
 from vase.sweeps import BACKENDS, Backend
+from vase.sweeps.ray_guard import guarded
 
 MIN_WORKERS = 2
 """Workers of every backend, at least: joblib would run a single one inside the calling process."""
@@ -61,13 +62,14 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
     os.environ.setdefault("RAY_worker_niceness", "0")  # by default, Ray's workers run at low priority
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's future default; avoids a warning
     ray: Any = importlib.import_module("ray")
-    mine = not ray.is_initialized()
+    mine, session = not ray.is_initialized(), None
     if mine:
         here: dict[str, Any] = {"num_cpus": max(MIN_WORKERS, jobs), "include_dashboard": False}
         known = address or os.environ.get("RAY_ADDRESS")
         try:
             _reach(known)
-            ray.init(**({"address": known} if known else here), log_to_driver=False, logging_level="error")
+            joined = ray.init(**({"address": known} if known else here), log_to_driver=False, logging_level="error")
+            session = None if known else joined.address_info["session_dir"]
         except (OSError, RuntimeError, ValueError) as error:
             what = "Ray could not be started on this machine"
             remedy = "use the backend processes, or give the address of a running cluster"
@@ -86,7 +88,10 @@ def _ray(jobs: int, address: str | None) -> Iterator[None]:
             )
         importlib.import_module("ray.util.joblib").register_ray()
         each = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
-        with parallel_config("ray", n_jobs=max(MIN_WORKERS, jobs), ray_remote_args=each):
+        with (
+            nullcontext() if session is None else guarded(session),
+            parallel_config("ray", n_jobs=max(MIN_WORKERS, jobs), ray_remote_args=each),
+        ):
             yield
     finally:
         if mine:

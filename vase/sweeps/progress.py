@@ -29,13 +29,14 @@ class SweepWatcher(Output):
             if status.state not in (self._states.get(status.name), "waiting"):
                 self._states[status.name] = status.state
                 self.print(f"{status.name}: {_WORDS.get(status.state) or f'failed: {status.error}'}")
-        over = [status.total if status.state in ("done", "skipped", "failed") else status.step for status in statuses]
-        left = self._pace.left(statuses)
-        remaining = "" if left is None else f"{_minutes(left)} left"
-        self.show(statuses, sum(over), sum(status.total for status in statuses), remaining)
+        made, total = sum(status.step for status in statuses), sum(status.total for status in statuses)
+        left, failed = self._pace.left(statuses), sum(status.state == "failed" for status in statuses)
+        notes = [f"{minutes(left)} left"] if left is not None else []
+        notes += [f"{failed} failed"] if failed else []
+        self.show(statuses, made, total, ", ".join(notes))
 
-    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
-        """Show the progress of all runs: steps done, where a run that failed counts as over, and steps in all."""
+    def show(self, statuses: Sequence[Status], step: int, total: int, notes: str) -> None:
+        """Show the progress of all runs: steps that were made, steps in all, remaining time and failures."""
         raise NotImplementedError
 
 
@@ -47,12 +48,12 @@ class SweepLines(PlainOutput, SweepWatcher):
         SweepWatcher.__init__(self)
         self.share, self._told = share, 0
 
-    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
+    def show(self, statuses: Sequence[Status], step: int, total: int, notes: str) -> None:
         """Print the total, if it is time."""
         if (share := int(step / total / self.share) if total else 0) > self._told:
             self._told = share
             running = [f"{s.name} {s.step:,}/{s.total:,} ({s.world})" for s in statuses if s.state == "running"]
-            line = f"all runs: step {step:,}/{total:,}" + (f", {left}" if left else "")
+            line = f"all runs: step {step:,}/{total:,}" + (f", {notes}" if notes else "")
             self.print(line + (f": {', '.join(running)}" if running else ""))
 
 
@@ -65,10 +66,10 @@ class SweepDisplay(LiveOutput, SweepWatcher):
         self._all = self.bars.add_task("preparing the data", total=None, more="")
         self._tasks: dict[str, TaskID] = {}
 
-    def show(self, statuses: Sequence[Status], step: int, total: int, left: str) -> None:
+    def show(self, statuses: Sequence[Status], step: int, total: int, notes: str) -> None:
         """Update the bars."""
         name = f"{sum(s.state in ENDED for s in statuses)} of {len(statuses)} runs ended"
-        self.bars.update(self._all, description=name, completed=step, total=total or None, more=left)
+        self.bars.update(self._all, description=name, completed=step, total=total or None, more=notes)
         running = {status.name: status for status in statuses if status.state == "running"}
         for name in self._tasks.keys() - running.keys():
             self.bars.remove_task(self._tasks.pop(name))
@@ -109,7 +110,8 @@ def sweep_watcher(quiet: bool = False) -> SweepWatcher:
     return SweepDisplay() if is_interactive() else SweepLines()
 
 
-def _minutes(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+def minutes(seconds: float) -> str:
+    """A duration as people read it."""
+    whole, rest = divmod(round(seconds), 60)
+    hours, whole = divmod(whole, 60)
+    return f"{hours} h {whole:02d} min" if hours else f"{whole} min {rest:02d} s"

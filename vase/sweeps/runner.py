@@ -81,6 +81,8 @@ class Outcome:
     summary: dict[str, Any] | None = None
     error: str = ""
     trace: str = ""
+    steps: int = 0
+    """Steps that a run made which has no summary."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -253,7 +255,8 @@ class _Sweep:
             if state == "done":
                 self.outcomes[number] = Outcome(cell, "done", _summary(cell))
             elif state is not None:
-                self.outcomes[number] = Outcome(cell, state, error=said.get("error", ""), trace=said.get("trace", ""))
+                told = {name: said[name] for name in ("error", "trace") if name in said}
+                self.outcomes[number] = Outcome(cell, state, **told, steps=int(said.get("step", 0)))
 
     def _watch(self, stop: threading.Event, ended: threading.Event) -> None:
         """Report the progress until the runs have ended; stop the workers if `stop` is set or `on_progress` fails."""
@@ -272,7 +275,7 @@ class _Sweep:
     def _status(self, number: int) -> Status:
         name, total = self.cells[number].name, self.totals.get(number, 0)
         if outcome := self.outcomes.get(number):
-            found = outcome.summary or {"steps": 0, "total": total}
+            found = outcome.summary or {"steps": outcome.steps, "total": total}
             return Status(name, outcome.state, found["steps"], found["total"], error=outcome.error)
         said = report(self.folder, number) if number in self.sent else {}
         values: dict[str, Any] = {key: said[key] for key in ("state", "step", "world", "error") if key in said}

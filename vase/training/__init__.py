@@ -14,6 +14,7 @@ from vase.lazy import attach
 if TYPE_CHECKING:
     from vase.training.callbacks import Callback, Run
     from vase.training.directory import RunDirectory
+    from vase.training.forking import fork
     from vase.training.plan import Plan, make_plan
     from vase.training.settings import RunSettings
     from vase.training.summary import describe
@@ -24,6 +25,7 @@ else:
         **dict.fromkeys(("Plan", "make_plan"), "plan"),
         **dict.fromkeys(("Interrupted", "train"), "trainer"),
         "RunDirectory": "directory",
+        "fork": "forking",
         "RunSettings": "settings",
         "describe": "summary",
     }

@@ -19,8 +19,9 @@ from vase.distributed import Distributed
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import Step
 from vase.rows import Row
-from vase.training.directory import RowWriter, RunDirectory
+from vase.training.directory import RunDirectory
 from vase.training.plan import Plan
+from vase.training.row_file import RowWriter
 from vase.worlds import Batch
 
 AnyRow = Mapping[str, Any]
@@ -139,11 +140,13 @@ class Run:
             run = {
                 "step": self.step,
                 "learner": self.plan.settings.learner,
+                "settings": self.plan.settings.to_dict(),
+                "config": self.plan.config.to_dict(),
                 "schedule": self.plan.schedule.state_dict(),
                 "rows": self.rows.sync(),
             }
             states = {callback.name: state for callback in self.callbacks if (state := callback.state_dict())}
-            self.directory.save({"learner": learner, "run": run, "callbacks": states})
+            self.directory.save({"learner": learner, "run": run, "callbacks": states}, self.plan.settings.keep)
         self.distributed.barrier()  # nobody leaves before it is written
         for callback in self.callbacks:
             callback.on_save(self)

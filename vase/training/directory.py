@@ -1,8 +1,9 @@
-"""A run directory: settings, rows, checkpoint. A killed run resumes exactly, whatever moment it was killed at.
+"""A run directory: settings, rows, checkpoints. A killed run resumes exactly, whatever moment it was killed at.
 
-config.json     settings, configuration, data and versions; written once
+config.json     settings, stages, configuration, data and versions; of a fork also its parent
 rows.jsonl      one JSON object per line; nothing in it depends on time or machine
-checkpoint/     learner, callbacks (probes among them), position in the stream and in rows.jsonl, committed as one unit
+checkpoints/    the last few, a folder each, named after its step: learner, callbacks (probes among them), position in
+                the stream and in rows.jsonl, committed as one unit
 timing.json     wall time, which may differ between two runs
 summary.json    the results
 pictures.npz    images from the end of stages with imagination or anticipation
@@ -11,14 +12,11 @@ figures/        PNG
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import hashlib
-import json
+import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,23 +27,32 @@ import torch
 import vase
 from vase import checkpoint
 from vase.config import VASEConfig
+from vase.generations import FOLDER, Generations
 from vase.learners.protocol import Learner
 from vase.rows import Row
+from vase.training.lock import Lock, lock
 from vase.training.plan import Plan, build_learner
+from vase.training.row_file import START, read_rows
 from vase.training.settings import RunSettings
 from vase.worlds.timeline import Timeline
 
-FORMAT = 1
+FORMAT = 2
+_CONFIG = {"settings": dict, "stages": list, "sources": dict, "config": dict, "versions": dict}
+"""What config.json holds, apart from its format."""
+_SEGMENT = ("from", "to", "seconds")
+_RUN = {"step": int, "settings": dict, "config": dict, "schedule": dict, "rows": dict}
+"""What a checkpoint holds of its run."""
 
 
 class RunDirectory:
-    """Paths, configuration and checkpoint of one run."""
+    """Paths, configuration and checkpoints of one run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.rows_path = self.path / "rows.jsonl"
-        self.checkpoint_path = self.path / "checkpoint"
+        self.checkpoints = Generations(self.path / FOLDER)
         self.figures_path = self.path / "figures"
+        self._lock: Lock | None = None
 
     def require_free(self) -> None:
         """Refuse a path that already holds something."""
@@ -55,7 +62,7 @@ class RunDirectory:
             what = "is a run already" if (self.path / "config.json").exists() else "already exists and is not empty"
             raise FileExistsError(f"{self.path} {what}: resume it with --resume, or name another directory with --out.")
 
-    def write_config(self, plan: Plan) -> None:
+    def write_config(self, plan: Plan, parent: Mapping[str, Any] | None = None) -> None:
         """Write config.json."""
         value = {
             "format": FORMAT,
@@ -64,8 +71,13 @@ class RunDirectory:
             "sources": plan.sources,
             "config": plan.config.to_dict(),
             "versions": versions(),
+            **({} if parent is None else {"parent": parent}),
         }
-        checkpoint.write_json_atomic(self.path / "config.json", value)
+        self._write_json("config.json", value)
+
+    def write_stages(self, timeline: Timeline) -> None:
+        """Replace the stages in config.json, because their lengths have changed."""
+        self._write_json("config.json", {**self.read_config(), "stages": timeline.stages})
 
     def read_config(self) -> dict[str, Any]:
         """The content of config.json, checked."""
@@ -77,7 +89,7 @@ class RunDirectory:
         if not path.exists():
             raise FileNotFoundError(f"{self.path} is not a run: it holds no config.json; start it without --resume.")
         try:
-            value = json.loads(path.read_bytes())
+            value = checkpoint.read_json(path)
             written = value["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or start a new run.") from error
@@ -86,47 +98,58 @@ class RunDirectory:
                 f"{self.path} is a run directory of format {written}, and this version of vase ({vase.__version__}) "
                 f"reads format {FORMAT}; use the version that wrote it, or start a new run."
             )
-        if missing := {"settings", "stages", "sources", "config", "versions"} - value.keys():
-            raise ValueError(f"{path} is damaged: no {min(missing)!r} in it; restore it, or start a new run.")
+        if wrong := _misfit(value, _CONFIG):
+            raise ValueError(f"{path} is damaged: {wrong}; restore it, or start a new run.")
         return value
 
     def settings(self) -> RunSettings:
         """The settings this run was started with."""
-        return RunSettings.from_dict(self.read_config()["settings"])
+        try:
+            return RunSettings.from_dict(self.read_config()["settings"])
+        except TypeError as error:
+            raise ValueError(f"{self.path / 'config.json'} is damaged ({error}); restore it from a copy.") from error
 
     def require_same(
-        self, given: RunSettings, remedy: str = "leave it out to resume, or start another run with another --out"
+        self,
+        given: RunSettings,
+        remedy: str = "leave it out to resume, or start another run with another --out",
+        free: Collection[str] = (),
     ) -> None:
-        """Refuse settings that would compute something else than this run."""
+        """Refuse settings that would compute something else than this run; those in `free` may differ."""
         started = self.settings()
         for name in given.differences(started):
-            ours, theirs = getattr(given, name), getattr(started, name)
-            raise ValueError(f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: {remedy}.")
+            if name not in free:
+                ours, theirs = getattr(given, name), getattr(started, name)
+                raise ValueError(f"{name} = {ours!r}, but {self.path} was started with {name} = {theirs!r}: {remedy}.")
 
     def timeline(self) -> Timeline:
         """The stages of the stream, with the worlds that the run really uses."""
-        return Timeline.of(self.read_config()["stages"])
+        stages = self.read_config()["stages"]
+        try:
+            return Timeline.of(stages)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.path / 'config.json'} is damaged ({error}); restore it from a copy.") from error
 
     def rows(self) -> list[Row]:
-        """All complete rows."""
-        if not self.rows_path.exists():
-            return []
-        lines = self.rows_path.read_bytes().split(b"\n")[:-1]
-        try:
-            return [json.loads(line) for line in lines]
-        except ValueError as error:
-            raise ValueError(f"{self.rows_path} is damaged ({error}); restore it from a copy.") from error
+        """All complete rows; those that a checkpoint knows of are verified."""
+        saved = self.checkpoints.values()
+        return read_rows(self.rows_path, START if saved is None else _run_of(saved, self.checkpoints.folder)["rows"])
 
     def timing(self) -> list[dict[str, float]]:
         """Timed segments of the run: {"from", "to", "seconds"}; empty if none can be read."""
         try:
-            return list(json.loads((self.path / "timing.json").read_bytes())["segments"])
+            found = checkpoint.read_json(self.path / "timing.json")["segments"]
+            return [segment for segment in found if math.isfinite(sum(segment[name] for name in _SEGMENT))]
         except (OSError, ValueError, KeyError, TypeError):
             return []
 
     def write_timing(self, segments: list[dict[str, float]]) -> None:
         """Replace the timed segments."""
-        checkpoint.write_json_atomic(self.path / "timing.json", {"segments": segments})
+        self._write_json("timing.json", {"segments": segments})
+
+    def write_summary(self, found: Mapping[str, Any]) -> None:
+        """Replace summary.json."""
+        self._write_json("summary.json", found)
 
     def pictures(self) -> dict[str, np.ndarray]:
         """The content of pictures.npz, by name; empty for most runs."""
@@ -135,31 +158,29 @@ class RunDirectory:
 
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
         """Add pictures to pictures.npz, or replace them."""
+        self.require_own()
         checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
 
     @property
     def has_checkpoint(self) -> bool:
         """Whether a state was ever committed."""
-        return (self.checkpoint_path / checkpoint.MANIFEST).exists()
+        return bool(self.checkpoints.steps())
 
-    def save(self, state: Mapping[str, Any]) -> None:
+    def save(self, state: checkpoint.State, keep: int = 3) -> None:
         """Commit a state as one unit, which is also a saved learner: `VASE.load(run)` opens it."""
-        checkpoint.write(self.checkpoint_path, checkpoint.LEARNER, state)
+        self.require_own()
+        self.checkpoints.save(int(state["run"]["step"]), state, keep, before_commit=self.require_own)
 
-    def load(self) -> checkpoint.State:
-        """The committed state {"learner", "run", "callbacks": {name: state}}."""
-        state = checkpoint.read(self.checkpoint_path, checkpoint.LEARNER)
-        if "run" not in state:
-            raise checkpoint.CheckpointError(f"{self.checkpoint_path}: holds a learner, not the state of a run.")
+    def load(self, step: int | None = None, **options: Any) -> checkpoint.State:
+        """A committed state {"learner", "run", "callbacks": {name: state}}: of a step, or the newest one.
+
+        `options` are those of `Generations.load`.
+        """
+        state = self.checkpoints.load(**options) if step is None else self.checkpoints.load_step(step)
+        _run_of(state, self.checkpoints.folder)
+        if not isinstance(state.get("learner"), dict) or not isinstance(state.get("callbacks"), dict):
+            raise checkpoint.CheckpointError(f"{self.checkpoints.folder}: lacks its learner or callbacks; use a copy.")
         return state
-
-    def remove_stale_tensors(self) -> None:
-        """Delete what the committed state does not name: a crash came before its clean-up. Needs the lock."""
-        manifest = json.loads((self.checkpoint_path / checkpoint.MANIFEST).read_bytes())
-        wanted = {entry["file"] for entry in manifest["files"].values()}
-        for path in self.checkpoint_path.glob("*.safetensors"):
-            if path.name not in wanted:
-                path.unlink(missing_ok=True)
 
     def learner(self, device: str = "auto") -> Learner:
         """The learner, of whichever class, as the last checkpoint left it."""
@@ -175,64 +196,47 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the directory; the lock ends with the process, however it ends."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise OSError(f"{self.path} cannot be written ({reason}); name another directory with --out.") from error
-        try:
+        """Lock the directory for this process, and remove what a killed one left half-written."""
+        with lock(self.path) as self._lock:
+            for folder in (self.path, self.figures_path):
+                checkpoint.remove_parts(folder)
+            self.checkpoints.tidy()
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FileExistsError(
-                    f"{self.path}: another process is training there; wait for it, or name another one with --out."
-                ) from None
-            for folder in (self.path, self.checkpoint_path):
-                for leftover in folder.glob(".*.*"):  # half-written files of a process that was killed
-                    leftover.unlink(missing_ok=True)
-            yield
-        finally:
-            os.close(handle)
+                yield
+            finally:
+                self._lock = None
+
+    def _write_json(self, name: str, value: Any) -> None:
+        self.require_own()
+        checkpoint.write_json_atomic(self.path / name, value)
+
+    def require_own(self) -> None:
+        """Refuse to write, once locked, into a directory that has taken the place of the locked one."""
+        if self._lock is not None:
+            self._lock.require_held()
 
 
-START: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
-"""Position of an empty rows.jsonl."""
+def _run_of(state: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What a checkpoint says of its run, checked."""
+    run = state.get("run")
+    if run is None:
+        raise checkpoint.CheckpointError(f"{folder}: holds a learner, not the state of a run.")
+    wrong = _misfit(run, _RUN) or _misfit(run["rows"], {"bytes": int, "sha256": str})
+    if wrong:
+        raise checkpoint.CheckpointError(f"{folder}: not the state of a run ({wrong}); use another copy.")
+    return dict(run)
 
 
-class RowWriter:
-    """Appends to rows.jsonl. Its position is the size and the hash of the file: a resume verifies and cuts it."""
-
-    def __init__(self, path: Path, position: Mapping[str, Any]) -> None:
-        """Open the file and truncate whatever a dead process wrote after the given position."""
-        size = int(position["bytes"])
-        self._file = path.open("r+b" if path.exists() else "w+b")
-        self._digest = hashlib.sha256(self._file.read(size))
-        if self._file.tell() != size or self._digest.hexdigest() != position["sha256"]:
-            self._file.close()
-            raise ValueError(
-                f"{path} does not start with the {size} bytes that its checkpoint expects: it was cut or altered; "
-                "restore it from a copy, or start a new run."
-            )
-        self._file.truncate()
-
-    def write(self, row: Mapping[str, Any]) -> None:
-        """Append one row; it is on disk after the next `sync`."""
-        line = json.dumps(row, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode() + b"\n"
-        self._file.write(line)
-        self._digest.update(line)
-
-    def sync(self) -> dict[str, Any]:
-        """Bring all rows to disk; returns the position for the checkpoint."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return {"bytes": self._file.tell(), "sha256": self._digest.hexdigest()}
-
-    def close(self) -> None:
-        """Close the file; an error while closing must not hide the one that led here."""
-        with suppress(OSError):
-            self._file.close()
+def _misfit(value: Any, shape: Mapping[str, type]) -> str:
+    """Why a JSON value does not have these fields; empty if it has them."""
+    if not isinstance(value, dict):
+        return f"a {type(value).__name__} where an object belongs"
+    for name, kind in shape.items():
+        if name not in value:
+            return f"no {name!r} in it"
+        if not isinstance(value[name], kind):
+            return f"{name!r} is a {type(value[name]).__name__}, not a {kind.__name__}"
+    return ""
 
 
 def versions() -> dict[str, str]:
@@ -243,13 +247,3 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-
-
-def explain_disk_error(error: OSError, path: Path) -> OSError:
-    """An OSError of writing, with its cause and how to resume."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    what = "the disk is full" if full else (error.strerror or str(error))
-    return OSError(
-        f"{path} cannot be written: {what}. The last checkpoint is intact; "
-        f"{'free some space' if full else 'repair this'} and resume with: vase train --resume --out {path}"
-    )

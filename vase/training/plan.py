@@ -45,7 +45,8 @@ def make_plan(
     Args:
         settings: the run.
         timeline: the stages of an interrupted run; a stand-in then stays a stand-in even if the real data are
-            available by now.
+            available by now. The configuration follows the settings alone, so that it stays as it is if a stage
+            becomes longer.
         report: called with one line per failed download, and per stand-in.
     """
     options: dict[str, Any] = {name: getattr(settings, name) for name in ("canvas", "sprite", "faces", "frames")}
@@ -62,7 +63,7 @@ def make_plan(
         stand_ins = StreamSpec.of((tests[world].name, steps) for world, steps in schedule.timeline.stages)
         schedule, tests = load(str(stand_ins), **{**options, "fallback": False})
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
-    config = preset(settings.preset, schedule.image_shape, schedule.stages[0].steps)
+    config = preset(settings.preset, schedule.image_shape, settings.lengths[0])
     config = config.with_values({**fixed, **settings.overrides})
     for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
         if getattr(config, name) != fixed[name]:

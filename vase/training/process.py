@@ -20,7 +20,7 @@ def interruptible() -> Iterator[threading.Event]:
 
     def handle(number: int, frame: object) -> None:
         if stop.is_set():
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt("stopped at once, without saving; resume from the last checkpoint with --resume")
         stop.set()
 
     previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from vase.config import preset
+from vase.worlds.checks import MAX_SEED
 from vase.worlds.spec import StreamSpec, WorldSpec, canonical
 
 ProbeMode = Literal["periodic", "online", "none"]
@@ -27,20 +28,26 @@ PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
     "smoke": {"steps": 100, "batch_size": 32, "checkpoint_every": 50, "probe_every": 50},
 }
 """Preset -> settings in which it differs from the defaults of the fields."""
-_MINIMA = dict.fromkeys(
-    ("steps", "canvas", "sprite", "probe_every", "checkpoint_every", "rows_every", "threads"), 1
-) | {"seed": 0, "batch_size": 2, "frozen_every": 0}
-"""The smallest value of each field that counts something."""
+_RANGES = dict.fromkeys(("steps", "probe_every", "checkpoint_every", "keep", "rows_every"), (1, 10**12)) | {
+    "canvas": (1, 4096),
+    "sprite": (1, 4096),
+    "batch_size": (2, 65_536),
+    "seed": (0, MAX_SEED),
+    "frozen_every": (0, 10**12),
+    "threads": (1, 1024),
+}
+"""The smallest and the largest value of each field that counts something."""
 FOLDERS = ("data", "faces", "frames")
 """Fields that name a folder."""
-_PLACE = ("data", "device", "threads")
-"""Where a run computes, not what: these may change between an interruption and a resume."""
+OPERATION = ("data", "device", "threads", "checkpoint_every", "keep")
+"""How a run is operated, not what it computes: these may change between an interruption and a resume."""
 _SELDOM: dict[str, Any] = {
     "imagination": "",
     "anticipation": "",
     "learner": "vase",
     "learner_options": {},
     "frozen_every": 4,
+    "keep": 3,
 }
 """Defaults that are left out of a saved run, so that older versions can read it."""
 
@@ -95,6 +102,7 @@ class RunSettings:
         "also measure disentanglement, reconstruction and dreams of every world met so far at the end of each stage",
     )
     checkpoint_every: int = option(500, "steps between two checkpoints")
+    keep: int = option(3, "checkpoints to keep; the oldest is deleted when a new one is written")
     rows_every: int = option(10, "steps between two step rows in rows.jsonl")
     imagination: str = option(
         "",
@@ -132,10 +140,15 @@ class RunSettings:
         object.__setattr__(self, "overrides", overrides)
         object.__setattr__(self, "learner_options", learner_options)
         preset(self.preset)
-        for name, low in _MINIMA.items():
+        for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ValueError(f"{name}={value!r}: must be a whole number of at least {low}.")
+            if value > high:
+                raise ValueError(f"{name}={value!r}: must be at most {high}.")
+        for name in FOLDERS:
+            if getattr(self, name) == "":
+                raise ValueError(f"{name}='': must be the name of a folder; leave it out if there is none.")
         if self.probes not in ("periodic", "online", "none"):
             raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
         if self.anticipation and self.probes == "none":
@@ -151,6 +164,11 @@ class RunSettings:
     def names(self) -> tuple[str, ...]:
         """The world of each stage, as the stream names it; a stand-in may take its place."""
         return tuple(str(world) for world, _ in StreamSpec.parse(self.stream, self.steps).stages)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The number of batches of each stage."""
+        return tuple(steps for _, steps in StreamSpec.parse(self.stream, self.steps).stages)
 
     @property
     def imagined(self) -> tuple[str, ...]:
@@ -188,7 +206,7 @@ class RunSettings:
     def differences(self, other: RunSettings) -> list[str]:
         """Names of the fields that define what is computed and differ; two paths of one folder do not."""
         mine, others = (settings.with_absolute_folders().to_dict() for settings in (self, other))
-        return [f.name for f in fields(self) if f.name not in _PLACE and mine.get(f.name) != others.get(f.name)]
+        return [f.name for f in fields(self) if f.name not in OPERATION and mine.get(f.name) != others.get(f.name)]
 
     def with_absolute_folders(self) -> RunSettings:
         """The same run for a process with another working directory or home.

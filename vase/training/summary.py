@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vase import checkpoint
 from vase.metrics.detection import switch_summary
 from vase.metrics.forgetting import Metric, Probes, forgetting, maximum, probe_rows, worst_of
 from vase.metrics.latents import position_sentence, recruited_latents, shared_latents, used_flags
@@ -21,12 +20,12 @@ _POSITION: tuple[Metric, ...] = ("mse", "pixels")
 
 
 def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
-    """Compute the summary of a run, finished or not, and write it to summary.json."""
+    """The summary of a run, finished or not; nothing is written."""
     directory = RunDirectory(run_dir)
     config = directory.read_config()
     record, segments = Record(directory.timeline().stages, tuple(directory.rows())), directory.timing()
     seconds, timed = sum(s["seconds"] for s in segments), sum(s["to"] - s["from"] for s in segments)
-    found = {
+    return {
         "complete": bool(record.of("end")),
         "steps": record.total,
         "total": record.timeline.total,
@@ -34,6 +33,7 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "sources": config["sources"],
         "preset": config["settings"]["preset"],
         "seed": config["settings"]["seed"],
+        **({"parent": config["parent"]} if "parent" in config else {}),
         **_switches(record),
         **_latents(record),
         **_probed(record, "appendix"),
@@ -42,8 +42,6 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
     }
-    checkpoint.write_json_atomic(directory.path / "summary.json", found)
-    return found
 
 
 def _switches(record: Record) -> dict[str, Any]:
@@ -125,11 +123,14 @@ def describe(found: dict[str, Any]) -> str:
 
 def _headline(found: dict[str, Any]) -> str:
     worlds, stream = " → ".join(found["stream"]), f"a stream of {_count(found['worlds'], 'world')}"
-    unfinished = "" if found["complete"] else f" (not finished: step {found['steps']:,} of {found['total']:,})"
+    if not found["complete"]:
+        worlds += f" (not finished: step {found['steps']:,} of {found['total']:,})"
+    if parent := found.get("parent"):
+        worlds += f"\nForked from {parent['run']} at step {parent['step']:,}"
     if not found["environments"]:
-        return f"{worlds}{unfinished}\n\nEnvironments: the learner infers none in {stream}"
+        return f"{worlds}\n\nEnvironments: the learner infers none in {stream}"
     alarms = _count(found["false_alarms"], "false alarm")
-    return f"{worlds}{unfinished}\n\nEnvironments: {found['environments']} found in {stream}, {alarms}"
+    return f"{worlds}\n\nEnvironments: {found['environments']} found in {stream}, {alarms}"
 
 
 def switch_sentence(row: Mapping[str, Any]) -> str:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
-from vase.checkpoint import State
+from vase.checkpoint import CheckpointError, State
 from vase.distributed import Distributed, init_distributed
 from vase.learners.registry import load_learner_class
+from vase.training.advice import explain_disk_error, explain_divergence
 from vase.training.callbacks import Callback, Run
-from vase.training.directory import START, RowWriter, RunDirectory, explain_disk_error, versions
+from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, build_learner, make_plan
 from vase.training.process import interruptible, threads
+from vase.training.resume import Note, continued_state, resumed_plan
+from vase.training.row_file import START, RowWriter
 from vase.training.settings import RunSettings
 from vase.training.standard import Checkpoints, standard_callbacks
 from vase.training.summary import summary
 from vase.worlds import Batch
 from vase.worlds.timeline import Timeline
-
-Note = Callable[[str], None]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -41,7 +41,8 @@ def train(
 
     Args:
         run_dir: a new directory, or with `resume` that of an interrupted run.
-        settings: the run; with `resume` they may be left out, and must agree with the run's own if they are given.
+        settings: the run; with `resume` they may be left out, and if they are given may differ from the run's own
+            only in how it is operated (`OPERATION`) and in the lengths of stages to come.
         resume: continue from the last checkpoint. Rows and weights are then those of a run without interruption.
         callbacks: your own, beside the standard ones; of several workers, only the first one calls them.
 
@@ -64,13 +65,22 @@ def train(
         stack.enter_context(threads(plan.settings.threads))
         try:
             run = Run(directory, plan, build_learner(plan.settings, plan.config), distributed=distributed)
-            _open_run(run, resume, callbacks, stack)
+            _open_run(run, resume, callbacks, note, stack)
             _fit(run, stop)
-            return distributed.on_main_process(lambda: summary(directory.path))
+            return distributed.on_main_process(lambda: _summarise(directory))
+        except FloatingPointError as error:
+            raise explain_divergence(error, directory, plan) from error
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise
-            raise explain_disk_error(error, directory.path) from error
+            directory.require_own()
+            raise explain_disk_error(error, directory) from error
+
+
+def _summarise(directory: RunDirectory) -> dict[str, Any]:
+    found = summary(directory.path)
+    directory.write_summary(found)
+    return found
 
 
 def _fit(run: Run, stop: threading.Event) -> None:
@@ -114,7 +124,7 @@ def _shared_plan(
         if not resume:
             directory.require_free()
         check_workers(directory.settings() if resume else given or RunSettings(), distributed.size)
-        plan = _resumed_plan(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
+        plan = resumed_plan(directory, given, note) if resume else make_plan(given or RunSettings(), report=note)
         mine.append(plan)
         return plan.settings, plan.timeline
 
@@ -143,30 +153,12 @@ def check_workers(settings: RunSettings, workers: int) -> None:
         )
 
 
-def _resumed_plan(directory: RunDirectory, given: RunSettings | None, note: Note) -> Plan:
-    saved, settings = directory.read_config(), directory.settings()
-    if given is not None:
-        directory.require_same(given)
-        worlds = {name: getattr(settings, name) for name in ("stream", "imagination", "anticipation")}
-        settings = replace(given, **worlds)  # named as in the saved stages
-    for name, version in versions().items():
-        if (before := saved["versions"].get(name)) != version:
-            note(f"{name} is {version} now and was {before}: from here on the last digits may differ")
-    plan = make_plan(settings, directory.timeline(), note)
-    if plan.config.to_dict() != type(plan.config).from_dict(saved["config"]).to_dict():
-        raise ValueError(
-            f"{directory.path} was started with another configuration than preset {settings.preset!r} has now; "
-            "use the version of vase that started it, or start a new run."
-        )
-    return plan
-
-
-def _open_run(run: Run, resume: bool, callbacks: Sequence[Callback], stack: ExitStack) -> None:
+def _open_run(run: Run, resume: bool, callbacks: Sequence[Callback], note: Note, stack: ExitStack) -> None:
     """Bring a run to its start, or to where its last checkpoint left it; lock and files are closed by `stack`."""
 
     def open_first() -> tuple[State | None, State | None]:
         run.callbacks = standard_callbacks(run, callbacks)
-        state = _open_directory(run, resume, stack)
+        state = _open_directory(run, resume, note, stack)
         if state is None:
             return None, None
         return state["run"], state["learner"] if run.distributed.size > 1 else None
@@ -180,29 +172,40 @@ def _open_run(run: Run, resume: bool, callbacks: Sequence[Callback], stack: Exit
         run.plan.schedule.load_state_dict(saved["schedule"])
 
 
-def _open_directory(run: Run, resume: bool, stack: ExitStack) -> State | None:
+def _open_directory(run: Run, resume: bool, note: Note, stack: ExitStack) -> State | None:
     """Lock the directory, then write its configuration or restore learner and callbacks; returns the saved state."""
     directory = run.directory
     stack.enter_context(directory.locked())
     if not resume:
         directory.require_free()
         directory.write_config(run.plan)
-    state = directory.load() if directory.has_checkpoint else None
+    state = continued_state(directory, run.plan, note) if directory.has_checkpoint else None
     if state is not None:
-        directory.remove_stale_tensors()
-        run.learner.load_state_dict(state["learner"])
-        for callback in run.callbacks:
-            if callback.name in state["callbacks"]:
-                callback.load_state_dict(state["callbacks"][callback.name])
-        if missing := state["callbacks"].keys() - {callback.name for callback in run.callbacks}:
-            raise ValueError(
-                f"{directory.path} was started with the callback {min(missing)}: pass it to train(callbacks=...) again."
-            )
+        _restore(run, state)
     elif directory.rows_path.exists() and directory.rows_path.stat().st_size:
         raise FileNotFoundError(
-            f"{directory.checkpoint_path} has no state.json, though the run has rows: restore it from a copy, or start "
-            "a new run."
+            f"{directory.checkpoints.folder} has no checkpoint, though the run has rows: restore it from a copy, or "
+            "start a new run."
         )
     run.rows = RowWriter(directory.rows_path, START if state is None else state["run"]["rows"])
     stack.callback(run.rows.close)
     return state
+
+
+def _restore(run: Run, state: State) -> None:
+    """Bring learner and callbacks to a saved state."""
+    run.learner.load_state_dict(state["learner"])
+    saved = state["callbacks"]
+    for callback in run.callbacks:
+        if callback.name in saved:
+            try:
+                callback.load_state_dict(saved[callback.name])
+            except (KeyError, AttributeError, IndexError) as error:
+                raise CheckpointError(
+                    f"{run.directory.checkpoints.folder}: the state of {callback.name} is damaged ({error!r}); use "
+                    "another copy."
+                ) from error
+    if missing := saved.keys() - {callback.name for callback in run.callbacks}:
+        raise ValueError(
+            f"{run.directory.path} was started with the callback {min(missing)}: pass it to train(callbacks=...) again."
+        )

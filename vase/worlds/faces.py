@@ -17,9 +17,10 @@ from jaxtyping import Float, Float32, Int64, UInt8
 
 from vase import checkpoint
 from vase.worlds import orl, sources
-from vase.worlds.checks import require_int
+from vase.worlds.checks import expanded, require_int
 from vase.worlds.download import Report, StrPath, cache_folder
-from vase.worlds.folders import ArrayWorld, choose_files, labelled, read_picture
+from vase.worlds.folders import ArrayWorld, choose_files, labelled
+from vase.worlds.pictures import read_picture
 from vase.worlds.resize import resize
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch, World
@@ -83,7 +84,7 @@ def face_folder(path: StrPath, size: int, split: str, inverse: bool, report: Rep
     The splits are those of ``from_folder``: subfolders ``train`` and ``test``, else every fifth picture is a test
     picture. Factor ``label`` if pictures lie in two or more subfolders, one per class; none otherwise.
     """
-    root = Path(path).expanduser()
+    root = expanded(path)
     if not root.is_dir():
         remedy = (
             f"name a folder of face pictures (faces=DIR or {sources.FACES_VARIABLE}=DIR), or none for the ORL faces"

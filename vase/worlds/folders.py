@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int64, UInt8
-from PIL import Image
 
 from vase.images import as_pixels
-from vase.worlds.checks import require_int
+from vase.worlds.checks import expanded, require_int, require_text
 from vase.worlds.datasets import check_split
 from vase.worlds.download import StrPath
+from vase.worlds.pictures import read_picture
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+MAX_CLASSES = 100_000  # that labels can count: a probe has a row of weights for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,9 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
     if values.shape != (len(pixels),) or values.dtype.kind not in "iu":
         found = f"labels have shape {values.shape} and dtype {values.dtype}"
         raise ValueError(f"{found}: one whole number per image is needed, shape ({len(pixels)},)")
+    if len(values) and not 0 <= int(values.min()) <= int(values.max()) < MAX_CLASSES:
+        found = f"labels lie between {values.min()} and {values.max()}"
+        raise ValueError(f"{found}: they must count classes from 0, at most {MAX_CLASSES}; number the classes anew")
     return ArrayWorld(name, pixels, values.astype(np.int64))
 
 
@@ -82,9 +88,9 @@ def from_folder(path: StrPath, *, size: int = 32, channels: int | None = None, s
     size = require_int("size", size, 1)
     if channels not in (None, 1, 3):
         raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
-    root = Path(path).expanduser()
-    if not root.is_dir():
-        raise FileNotFoundError(f"image folder {str(root)!r} does not exist; name a folder that holds pictures")
+    root = expanded(path)
+    if not str(path) or not root.is_dir():
+        raise FileNotFoundError(f"image folder {str(path)!r} does not exist; name a folder that holds pictures")
     base, files, names = choose_files(root, split)
     pictures = [read_picture(file, size=size) for file in files]
     count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
@@ -112,36 +118,40 @@ def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[s
 
 
 def _pictures(base: Path) -> list[Path]:
-    files = sorted(file for file in base.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    files = sorted(file for file in _walk(base) if file.suffix.lower() in ENDINGS and file.is_file())
     if not files:
         raise ValueError(f"image folder {str(base)!r} holds no picture; put files there that end in {sorted(ENDINGS)}")
     return files
 
 
+def _walk(base: Path) -> Iterator[Path]:
+    """Every file below a folder, also behind links to folders; a link back to a folder above it is not followed."""
+    for place, folders, files in os.walk(base, followlinks=True):
+        above = {os.path.realpath(parent) for parent in (Path(place), *Path(place).parents)}
+        folders[:] = [name for name in folders if os.path.realpath(Path(place) / name) not in above]
+        yield from (Path(place) / name for name in files)
+
+
 def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.ndarray, " N"] | None, tuple[str, ...]]:
-    """The label of each file, and the classes that labels count: subfolders in alphabetical order; none for ""."""
-    if "" in names:
+    """The label of each file, and the classes that labels count: subfolders in alphabetical order.
+
+    Without subfolders there are no labels; pictures beside them would have none, and are refused.
+    """
+    if names == {""}:
         return None, ()
+    if "" in names:
+        loose = next((file.name for file in files if file.parent == base), "a picture")
+        rule = f"{loose} lies beside the subfolders, which name classes"
+        raise ValueError(f"image folder {str(base)!r}: {rule}; move it into one of them, or take it away")
     classes = tuple(sorted(names))
+    for name in classes:
+        require_text(name)
     return np.array([classes.index(_class_of(file, base)) for file in files], np.int64), classes
 
 
 def _class_of(file: Path, base: Path) -> str:
     """The subfolder of a file; "" if it has none."""
     return file.relative_to(base).parts[0] if file.parent != base else ""
-
-
-def read_picture(file: Path, mode: str | None = None, size: int | None = None) -> Image.Image:
-    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; as a square of ``size`` if given."""
-    try:
-        with Image.open(file) as opened:
-            grey = opened.mode in {"1", "L", "LA"}
-            if opened.mode in {"I", "I;16", "F"}:
-                raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
-            picture = opened.convert(mode or ("L" if grey else "RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
-    return picture if size is None else picture.resize((size, size), Image.Resampling.BILINEAR)
 
 
 def _numpy(values: Any) -> np.ndarray:

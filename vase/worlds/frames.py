@@ -16,10 +16,11 @@ import numpy as np
 from jaxtyping import Int, UInt8
 
 from vase.images import as_pixels
-from vase.worlds.checks import require_int
+from vase.worlds.checks import expanded, require_int
 from vase.worlds.datasets import check_split
 from vase.worlds.download import Report, StrPath
-from vase.worlds.folders import choose_files, read_picture
+from vase.worlds.folders import choose_files
+from vase.worlds.pictures import read_picture
 from vase.worlds.resize import resize
 from vase.worlds.rooms import WORLDS, render
 from vase.worlds.rooms.scenes import SIZE
@@ -77,7 +78,7 @@ def frame_world(
     if name not in WORLDS:
         raise ValueError(f"world {name!r} is unknown; known: {', '.join(WORLDS)}")
     if frames is not None:
-        return _own(name, canvas, split, Path(frames).expanduser())
+        return _own(name, canvas, split, expanded(frames))
     found = render.rendered(name, split, report=report)
     images = found.images if canvas == SIZE else lab_frames(found.images, canvas, name)
     return FrameWorld(name, images, found.factors, f"{name} (rendered, {len(images)} frames)")

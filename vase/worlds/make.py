@@ -43,7 +43,7 @@ class WorldOptions:
     def __post_init__(self) -> None:
         check_split(self.split)
         for name in ("canvas", "sprite"):
-            object.__setattr__(self, name, require_int(name, getattr(self, name), 1))
+            object.__setattr__(self, name, require_int(name, getattr(self, name), 1, 4096))
 
 
 def make_world(world: str | WorldSpec, **options: Any) -> World:

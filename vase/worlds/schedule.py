@@ -99,10 +99,13 @@ class Schedule(Iterator[Batch]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position, and what a schedule must agree on to continue from it; plain JSON values."""
-        return {"step": self.step, **self._identity()}
+        return {"step": self.step, **self._identity(), "stages": self._stages()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a saved ``state_dict()``; a state of another schedule is refused and nothing changes."""
+        """Continue from a saved ``state_dict()``; a state of another schedule is refused and nothing changes.
+
+        The stages to come may be longer or shorter than those of the saved schedule; what has passed must be the same.
+        """
         for key, mine in self._identity().items():
             if key not in state or state[key] != mine:
                 found = f"saved schedule has {key} = {state.get(key)!r}, this one {mine!r}"
@@ -110,6 +113,9 @@ class Schedule(Iterator[Batch]):
         step = require_int("saved step", state.get("step"), 0)
         if step > len(self):
             raise ValueError(f"saved step = {step}: this schedule ends at {len(self)}; build the same schedule")
+        if step > self.timeline.common_steps(saved_timeline(state)):
+            found = f"saved schedule has stages = {state['stages']!r}, this one {self._stages()!r}"
+            raise ValueError(f"{found}: they differ before step {step}; build a schedule with the same past")
         self.step = step
 
     def _identity(self) -> dict[str, Any]:
@@ -117,9 +123,20 @@ class Schedule(Iterator[Batch]):
             "seed": self.seed,
             "batch_size": self.batch_size,
             "image_shape": list(self.image_shape),
-            "stages": [[s.world.name, getattr(s.world, "sprite", None), s.steps] for s in self.stages],
+            "worlds": [[stage.world.name, getattr(stage.world, "sprite", None)] for stage in self.stages],
         }
+
+    def _stages(self) -> list[list[Any]]:
+        return [[world, steps] for world, steps in self.timeline.stages]
 
     def __repr__(self) -> str:
         text = ",".join(f"{world}*{steps}" for world, steps in self.timeline.stages)
         return f"Schedule({text!r}, batch_size={self.batch_size}, seed={self.seed}, step={self.step})"
+
+
+def saved_timeline(state: Mapping[str, Any]) -> Timeline:
+    """The stages of a saved ``state_dict()`` of a schedule."""
+    try:
+        return Timeline.of(state["stages"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"saved schedule has no stages ({error}); use another copy") from error

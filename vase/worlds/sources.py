@@ -14,6 +14,7 @@ import numpy as np
 from vase import checkpoint
 from vase.spelling import did_you_mean
 from vase.worlds import download, orl
+from vase.worlds.checks import expanded
 from vase.worlds.datasets import DATASETS, FILES, Dataset, Labelled, Rejected, check_split, parse_idx, verify
 from vase.worlds.download import DataUnavailable, Report, StrPath
 from vase.worlds.embedded import embedded
@@ -100,7 +101,7 @@ def status() -> list[Row]:
             state = "rendered" if render.is_rendered(name, split) else "missing"
             rows.append(Row(name, split, str(render.where(name, split).parent), state))
     if own := os.environ.get(FACES_VARIABLE):
-        state = "yours, instead of the ORL faces" if Path(own).expanduser().is_dir() else "missing"
+        state = "yours, instead of the ORL faces" if expanded(own).is_dir() else "missing"
         rows += [Row("faces", split, f"{FACES_VARIABLE}={own}", state) for split in FILES]
     return rows
 
@@ -166,7 +167,7 @@ def _routes(
     dataset: Dataset, files: tuple[str, ...], folder: StrPath | None
 ) -> list[tuple[str, Callable[[], download.Found], bool]]:
     """List the routes: the name of each, how to try it, whether its files go into the cache."""
-    yours = {} if folder is None else {"your folder": Path(folder).expanduser()}
+    yours = {} if folder is None else {"your folder": expanded(folder)}
     listed: list[tuple[str, Callable[[], download.Found], bool]] = [
         (label, partial(download.from_directory, dataset, files, place), False)
         for label, place in (yours | _local_folders(dataset)).items()

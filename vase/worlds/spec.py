@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from vase.spelling import did_you_mean
-from vase.worlds.checks import require_int
+from vase.worlds.checks import require_int, require_text
 from vase.worlds.rooms import WORLDS
 from vase.worlds.timeline import Timeline
 
@@ -92,6 +92,8 @@ class WorldSpec:
         no_path = self.dataset == "folder" and (not self.folder or self.folder != self.folder.strip())
         if no_path or not given <= set(allowed):
             raise ValueError(f"world {str(self)!r}: {rule}")
+        if self.folder is not None:
+            require_text(self.folder)
         if self.sprite is not None:
             require_int("sprite", self.sprite, 1)
         if self.classes is not None:

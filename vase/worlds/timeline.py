@@ -89,6 +89,19 @@ class Timeline:
         """The stages that a run of `step` steps has reached, the last one cut off there."""
         return tuple(Span(span.name, span.start, min(span.end, step)) for span in self.spans if span.start < step)
 
+    def common_steps(self, other: Timeline) -> int:
+        """How many steps two streams have in common: the same worlds, and no stage that ends in one of them only.
+
+        >>> Timeline((("mnist", 100), ("fashion", 50))).common_steps(Timeline((("mnist", 100), ("fashion", 80))))
+        149
+        """
+        for mine, theirs in itertools.zip_longest(self.spans, other.spans):
+            if mine is None or theirs is None or mine.name != theirs.name:
+                return (mine or theirs).start
+            if mine.end != theirs.end:
+                return min(mine.end, theirs.end) - 1
+        return self.total
+
     def away(self, step: int, world: str) -> bool:
         """Whether a step lies after the first visit to a world and outside all of its visits."""
         visits = self.visits(world)

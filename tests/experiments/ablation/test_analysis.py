@@ -7,6 +7,7 @@ import pytest
 
 from vase.experiments import Result, results_of
 from vase.experiments.ablation.analysis import latents, masks_position_where_nothing_moves, ranking, table1, twins
+from vase.experiments.ablation.reuse import reuse
 from vase.experiments.ablation.settings import ABLATION, CODES, LONGER
 from vase.experiments.common.numbers import change
 from vase.experiments.tables import Reported, Spread
@@ -122,6 +123,23 @@ class TestTable1:
             pytest.approx((-10, -15)), pytest.approx((-5, 0)), pytest.approx((-5, -15)),
         ]  # fmt: skip
         assert twin[6] == pytest.approx(-10 / 5)
+
+    def test_reuse_compares_the_third_world_seed_by_seed(self, tmp_path):
+        folder = tmp_path / "codes" / "laptop"
+        for seed, ours, theirs in ((0, 2e-4, 6e-4), (1, 3e-4, 5e-4)):
+            _hand_made(folder, "disentangled-SDA", seed, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, ours))
+            _hand_made(folder, "entangled-SDA", seed, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, theirs))
+        _hand_made(folder, "disentangled-SDA", 2, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, 1e-4))
+        path = folder / "disentangled-SDA-0.json"
+        content = json.loads(path.read_text())
+        content["rows"].append(_probe("moving-mnist", 20, 9e-4, "mse"))  # before it began
+        path.write_text(json.dumps(content))
+        (row,) = reuse(results_of(CODES, "laptop", tmp_path)).rows
+        assert row[:3] == ("position (1e-4)", "10", 2)  # scored at 30, the stage began at 20; seed 2 has no twin
+        assert [entry.values for entry in row[3:6]] == [
+            pytest.approx((2, 3)), pytest.approx((6, 5)), pytest.approx((4, 2)),
+        ]  # fmt: skip
+        assert row[6] == pytest.approx(3)
 
     def test_position_is_ranked_the_other_way_round(self, results):
         errors = [row for row in ranking(results).rows if row[0].startswith("position")]

@@ -241,12 +241,12 @@ def test_figure2_orders_latents_and_marks_their_use(three: Results) -> None:
     assert [label.get_text() for label in ours.get_yticklabels()] == ["seed", "z2", "z0", "x  z1", "z3", "z4", "z5"]
     assert [label.get_text() for label in baseline.get_yticklabels()] == ["seed", "z0", "x  z1", "z2", "z3", "z4"]
     assert len(ours.images) == len(baseline.images) == 3
-    assert len(ours.patches) == 6 * (3 + 3)  # a bar per world and a box per stage
+    assert len(ours.patches) == 6 * (3 + 3) + 2  # a bar per world and a box per stage, and two masked strips
     hatched = [patch for patch in ours.patches if patch.get_hatch()]
-    assert len(hatched) == 2 * 2  # z0 and z1 in MNIST, as a box and as a bar; z5, which nobody uses, is not masked
+    assert len(hatched) == 3 * 2  # z0 and z1 in MNIST: box, bar and strip; z5, which nobody uses, is not masked
     canvas = np.asarray(ours.images[1].get_array())
     pitch = SIDE + 3
-    assert canvas[2 * pitch : 2 * pitch + SIDE].min() == pytest.approx(0.7)  # z0 is masked in MNIST, and faded
+    assert canvas[2 * pitch : 2 * pitch + SIDE].min() == pytest.approx(0.675)  # z0 is masked in MNIST, and faded
     assert canvas[1 * pitch : 1 * pitch + SIDE].min() == 0
 
 

@@ -160,6 +160,8 @@ def test_the_command(
     assert (tmp_path / "drawn/shifts-delay.png").exists()
     assert cli.main(["experiment", "shifts", "--smoke", "--no-run", "--format", "markdown"]) == 0
     assert "| dummy |" in capsys.readouterr().out
+    assert cli.main(["experiment", "shifts", "--smoke", "--no-run", "--only", OWN]) == 0
+    assert "dummy" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -42,15 +42,17 @@ CODES = Experiment(
     title="does disentangling protect? The ablation's SDA, both halves, five pairs of seeds, probes on frozen encoders",
     stream=ABLATION.stream,
     steps={"laptop": 3_000},
-    conditions=tuple(replace(ABLATION.condition(name), shown=False, seeds=FIVE_SEEDS) for name in (OURS, ENTANGLED)),
+    conditions=tuple(replace(ABLATION.condition(name), seeds=FIVE_SEEDS) for name in (OURS, ENTANGLED)),
     tables={
         "table1-frozen": f"{_ANALYSIS}table1_frozen",
         "table1": f"{_ANALYSIS}table1",
         "twins-frozen": f"{_ANALYSIS}twins_frozen",
         "twins": f"{_ANALYSIS}twins",
+        "reuse": f"{_HERE}reuse:reuse",
         **chosen(TABLES, "detection", "axes", "disentanglement", "disentanglement-seen", "quality", "sharing"),
     },
-    options={"probe_every": 1_500, "frozen_every": 1},
+    figures=chosen(FIGURES, "traversals", "cross-domain"),
+    options={"probe_every": 500, "frozen_every": 3},
 )
 
 LONGER = replace(
@@ -58,6 +60,7 @@ LONGER = replace(
     name="longer",
     title="does disentangling need time? The ablation's SDA, both halves, with long stages",
     steps={"laptop": 20_000, "paper": 300_000},
-    conditions=tuple(replace(condition, seeds=(0, 1)) for condition in CODES.conditions),
-    options={},
+    conditions=tuple(replace(condition, shown=False, seeds=(0, 1)) for condition in CODES.conditions),
+    figures={},
+    options={"probe_every": 2_000, "frozen_every": 5},
 )

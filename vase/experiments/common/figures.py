@@ -115,8 +115,9 @@ def traversals(results: Results, condition: str = OURS) -> Figure:
 
 
 def cross_domain(results: Results, conditions: Sequence[str] = (OURS, ENTANGLED)) -> Figure:
-    """Images of each world, encoded and decoded as every environment; conditions side by side."""
-    shown = {condition: figure_data(results.first(condition)) for condition in conditions}
+    """Images of each world, encoded and decoded as every environment; those of the conditions it has side by side."""
+    known = [condition for condition in results.experiment.conditions if condition.name in conditions]
+    shown = {condition.name: figure_data(results.first(condition.name)) for condition in known}
     pages = {condition: [_decoded(data, w) for w in range(len(data.worlds))] for condition, data in shown.items()}
     lines = max(map(len, pages.values()))
     names = [name for page in pages.values() for rows in page for name in rows]

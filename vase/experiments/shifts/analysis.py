@@ -18,6 +18,8 @@ TITLES = {
     "vase-loss": "VASE, loss test only",
     "vase-latents": "VASE, latents only",
     "vase-thresholds": "VASE, Eq. 6",
+    "vase-small": "VASE, small networks, Bernoulli",
+    "vase-small-gaussian": "VASE, small networks, Gaussian",
 }
 _ABOUT = ("stream", "digest", "seed", "rate", "seconds")
 
@@ -62,10 +64,11 @@ class Scores:
         return {**found, "false_alarms": pool_scores(controls)["false_alarms_per_10000"] if controls else None}
 
 
-def read_scores(size: Size, results: str | Path) -> list[Scores]:
-    """The finished scores, one entry per detector, in the order of DETECTORS."""
+def read_scores(size: Size, results: str | Path, only: Collection[str] = ()) -> list[Scores]:
+    """The finished scores, one entry per detector, in the order of DETECTORS; of those named in `only`, if any are."""
     folder = Path(results) / "shifts" / size.name
-    found = [_read(path) for path in sorted(folder.glob("*.json"))]
+    every = [_read(path) for path in sorted(folder.glob("*.json"))]
+    found = [scores for scores in every if not only or scores.detector in only]
     if not found:
         raise FileNotFoundError(f"{folder} holds no result: run it with: vase experiment shifts --size {size.name}")
     order = {name: place for place, name in enumerate(DETECTORS)}

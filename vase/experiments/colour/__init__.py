@@ -1,0 +1,1 @@
+"""Worlds in colour, which the paper has only in 3D."""

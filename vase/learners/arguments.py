@@ -1,0 +1,38 @@
+"""Checks of what people ask a learner: a mask or a fraction is not taken for an index in silence."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def require_index(what: str, value: Any, count: int) -> int:
+    """The index of one of `count` things that the learner has; booleans and floats are no indices."""
+    try:
+        index = operator.index(value)
+    except TypeError:
+        index = None
+    if index is None or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{what} {value!r}: must be a whole number from 0 to {count - 1}.")
+    if not 0 <= index < count:
+        raise ValueError(f"{what} {index}: the learner has {what}s 0 to {count - 1}.")
+    return index
+
+
+def require_latents(latents: Iterable[Any], count: int) -> list[int]:
+    """Indices of latents."""
+    chosen = list(latents)
+    if chosen and all(isinstance(value, bool | np.bool_) for value in chosen):
+        raise TypeError("latents: a mask of booleans; pass indices instead, e.g. numpy.flatnonzero(mask).")
+    return [require_index("latent", value, count) for value in chosen]
+
+
+def require_span(span: Any) -> float:
+    """How far a traversal goes on either side of zero."""
+    if isinstance(span, bool) or not isinstance(span, int | float | np.number) or not math.isfinite(span):
+        raise ValueError(f"span={span!r}: must be a finite number, e.g. 2.0.")
+    return float(span)
