@@ -67,6 +67,7 @@ OUTSIDE: dict[str, list[object]] = {
     "independence.total_correlation": [-1.0],
     "independence.means": [-1.0],
     "independence.squares": [-1.0],
+    "independence.cubes": [-1.0],
     "independence.fade_from": [-1],
     "independence.fade_to": [-1],
     "mask.threshold": [0.0, -0.6],

@@ -156,7 +156,7 @@ class DreamConfig:
 
     enabled: bool = True
     """D: dream. Off: no protection of the past."""
-    encoder_weight: float = 80.0
+    encoder_weight: float = 320.0
     """α, weight of the encoder proximity. Paper: 1000."""
     decoder_weight: float = 1.0
     """β, weight of the decoder proximity. Paper: 20."""
@@ -204,6 +204,8 @@ class IndependenceConfig:
     """Weight of the squared covariances of posterior means: no two latents may tell the same."""
     squares: float = 100.0
     """Weight of the squared covariances of squares, with each other and with means: no rotated or bent factors."""
+    cubes: float = 10.0
+    """Weight of the squared covariances of means with cubes: no factors rotated by a small angle."""
     total_correlation: float = 0.0
     """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""
     fade_from: int = 1000
@@ -212,7 +214,7 @@ class IndependenceConfig:
     """Batches of an environment after which it is zero."""
 
     def __post_init__(self) -> None:
-        _validate(self, "independence.", nonnegative="means squares total_correlation fade_from fade_to")
+        _validate(self, "independence.", nonnegative="means squares cubes total_correlation fade_from fade_to")
 
 
 @dataclass(frozen=True)
