@@ -202,9 +202,9 @@ class IndependenceConfig:
     """Off: the capacity alone has to disentangle, as in the paper."""
     means: float = 20.0
     """Weight of the squared covariances of posterior means: no two latents may tell the same."""
-    squares: float = 100.0
+    squares: float = 60.0
     """Weight of the squared covariances of squares, with each other and with means: no rotated or bent factors."""
-    cubes: float = 10.0
+    cubes: float = 15.0
     """Weight of the squared covariances of means with cubes: no factors rotated by a small angle."""
     total_correlation: float = 0.0
     """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""

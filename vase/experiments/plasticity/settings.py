@@ -16,12 +16,12 @@ PLASTICITY = Experiment(
     stream=FIVE_DATASETS.stream,
     steps={"laptop": 2_000},
     conditions=(
-        Condition(OURS, seeds=FIVE_SEEDS),
+        Condition(OURS, seeds=FIVE_SEEDS, shown=True),
         *(Condition(ALONE + world, seeds=(0, 1), stream=world) for world in FIVE_DATASETS.stream.split(",")),
     ),
     tables={
         **{name: f"{_ANALYSIS}{name}" for name in ("plasticity", "latents")},
         **chosen(TABLES, "forgetting-frozen", "detection", "quality"),
     },
-    options={"probe_every": 2_000, "frozen_every": 0},
+    options={"probe_every": 500, "frozen_every": 0},
 )
