@@ -1,6 +1,6 @@
 """Fill the tables and figures of the pages from the committed results.
 
-    python tools/pages.py            brings README.md and docs/results.md up to date
+    python tools/pages.py            brings README.md and all pages in docs/ up to date
     python tools/pages.py --check    only says whether they are; exit code 1 if not. Figures are not drawn.
 
 A block stands between a line <!-- $ vase experiment ... --> and a line <!-- end -->: the command is run, and what it
@@ -22,10 +22,15 @@ from pathlib import Path
 from vase import cli
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/results.md")
 BLOCK = re.compile(
     r"(<!-- \$ vase (?P<words>experiment (?P<what>table|figure|shifts) .*?) -->\n)(?P<body>.*?)(<!-- end -->)", re.S
 )
+PAGES = tuple(
+    str(page.relative_to(ROOT))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if BLOCK.search(page.read_text())
+)
+"""Pages with a block."""
 
 
 def run(words: str) -> str:

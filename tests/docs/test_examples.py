@@ -21,7 +21,11 @@ from vase.nn.likelihood import Likelihood
 from vase.worlds import make_world
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/paper.md", "docs/results.md", "docs/scaling.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))),
+)
 
 
 @pytest.fixture(autouse=True)
