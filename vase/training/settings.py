@@ -133,7 +133,9 @@ class RunSettings:
     device: str = option("auto", "auto, cpu, cuda, ...")
     threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
     learner: str = option(
-        "vase", "vase, or a class of your own as package.module:Class, also of the current folder", metavar="NAME"
+        "vase",
+        "vase, a rival (docs/compare.md), or a class of your own as package.module:Class, also of the current folder",
+        metavar="NAME",
     )
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 

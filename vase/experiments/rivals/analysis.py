@@ -20,9 +20,9 @@ _COLUMNS = (
 )
 _NOTES = (
     "ID: class, read from the frozen encoder, averaged over worlds. max, min: best while a world is trained on. "
-    "change: worst afterwards less best. end: at the end of the stream, all worlds. reconstruction (squared error of a pixel × "
-    "1000) and dreams (Fréchet distance) at the end, averaged over worlds; dreams of methods without environments are "
-    "of all worlds at once.",
+    "change: worst afterwards less best. end: at the end of the stream, all worlds. reconstruction (squared error of a "
+    "pixel × 1000) and dreams (Fréchet distance) at the end, averaged over worlds; dreams of methods without "
+    "environments are of all worlds at once.",
     "Rand index: between worlds and environments that are inferred for held-out batches. memory: beyond live weights "
     "and optimiser. told: the step at which a world changes; joint training has all worlds in every batch instead.",
 )

@@ -41,7 +41,9 @@ class EWC(Penalised):
         self.parts |= {"recent": self.recent, "fisher": self.fisher}
 
     def cross_boundary(self) -> None:
-        """Measure what the weights mean to the world that ended."""
+        """Measure what the weights mean to the world that ended; one without images means nothing."""
+        if not self.recent.seen:
+            return
         x = from_bytes(self.recent.images, self.device)
         squares = mean_of_gradients(self.negative_elbo, x, self.penalty.weights, torch.square)
         scale = self.fisher.next(self.recent.seen)

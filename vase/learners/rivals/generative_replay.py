@@ -39,4 +39,4 @@ class GenerativeReplay(Bounded):
             z = self.noise(len(x), self.n_latents)
             replayed = decode_mean(self, self.teacher.networks, z)
             loss = weighted_loss(loss, self.loss(replayed, independence=False)[0], self.teacher.past + 1)
-        return self.update(loss, batch)
+        return self.update(loss, batch, loss=float(loss.detach()))

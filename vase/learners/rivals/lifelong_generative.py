@@ -64,4 +64,5 @@ class LifelongGenerative(GenerativeReplay):
         loss, batch = self.loss(torch.cat([x[: len(x) - sampled], taught]))
         student = self.networks.encode(taught)[1:]
         consistency = kl_between(*student, *encode_in_chunks(teacher, taught)[1:]).mean()
-        return self.update(loss + self.weight * consistency, batch)
+        loss = loss + self.weight * consistency
+        return self.update(loss, batch, loss=float(loss.detach()))

@@ -40,6 +40,8 @@ class MAS(Penalised):
 
     def cross_boundary(self) -> None:
         """Average the sensitivities of the output over this boundary and those before."""
+        if not self.recent.seen:
+            return
         x = from_bytes(self.recent.images, self.device)
         new = mean_of_gradients(self.squared_norm, x, self.penalty.weights, torch.abs)
         share = 1 / (self.penalty.count + 1)

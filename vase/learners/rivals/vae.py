@@ -101,14 +101,14 @@ class VAE:
         asked: dict[str, Any] = {"step": self.steps, "kl_weight": None, "independence": pressure, "workers": ALONE}
         return self.objective(out, x, here, self.active, None, **asked)
 
-    def update(self, loss: Float[Tensor, ""], batch: BatchStatistics) -> Step:
-        """One step of the optimiser, and the report of the batch that it was taken for."""
+    def update(self, loss: Float[Tensor, ""], batch: BatchStatistics, **what: Any) -> Step:
+        """One step of the optimiser, and the report of the batch that it was taken for; `what` differs there."""
         require_finite_loss(float(loss.detach()), self.steps, self.config)
         self.optimiser.zero_grad()
         loss.backward()
         self.step_optimiser()
         self.independence.update()
-        return self.report(batch, loss=float(loss.detach()))
+        return self.report(batch, **what)
 
     def step_optimiser(self) -> None:
         """Move the weights along the gradient."""
