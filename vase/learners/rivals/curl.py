@@ -176,11 +176,12 @@ class CURL(VAE):
         parent, new = int(networks.codes(x, growth.count)[0].sum(0).argmax()), growth.count
         networks.copy_component(parent, new)
         growth.count, growth.since, growth.current, growth.poor = new + 1, 0, new, growth.poor[:0].clone()
+        alone = torch.optim.Adam(networks.component_parameters, lr=self.config.learning_rate)  # others do not drift on
         for _ in range(PASSES):
             for part in x.split(self.config.batch_size):
-                self.optimiser.zero_grad()
+                alone.zero_grad()
                 self._loss_of_component(part, new).backward(inputs=networks.component_parameters)
-                self.step_optimiser()
+                alone.step()
 
     def _loss_of_component(self, x: Images, component: int) -> Float[Tensor, ""]:
         """−log q(y|x) − log p(x|z) + KL(q(z|x,y) ‖ p(z|y)), with y given."""

@@ -101,7 +101,7 @@ class VAE:
         asked: dict[str, Any] = {"step": self.steps, "kl_weight": None, "independence": pressure, "workers": ALONE}
         return self.objective(out, x, here, self.active, None, **asked)
 
-    def update(self, loss: Float[Tensor, ""], batch: BatchStatistics, **what: Any) -> Step:
+    def update(self, loss: Float[Tensor, ""], batch: BatchStatistics, /, **what: Any) -> Step:
         """One step of the optimiser, and the report of the batch that it was taken for; `what` differs there."""
         require_finite_loss(float(loss.detach()), self.steps, self.config)
         self.optimiser.zero_grad()
