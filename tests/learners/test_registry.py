@@ -34,8 +34,8 @@ def test_the_names() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("vasé", r"learner='vasé': must be one of vase, or package.module:Class, e.g. mine.pca:PCA"),
-        ("random_projection:", "must be one of vase, or package.module:Class"),
+        ("vasé", r"learner='vasé': must be one of vase, fine-tuning, .*, or package.module:Class, e.g. mine.pca:PCA"),
+        ("random_projection:", "must be one of vase, fine-tuning, .*, or package.module:Class"),
         ("nowhere.at.all:Learner", "no module 'nowhere'; install it, or add its folder to PYTHONPATH"),
         ("vase.nowhere:Learner", "no module 'vase.nowhere'"),
         ("random_projection:PCA", "module random_projection has no class 'PCA'; check the spelling"),

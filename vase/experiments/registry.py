@@ -23,6 +23,11 @@ EXPERIMENTS = {
     "ambiguity": "vase.experiments.ambiguity.settings:AMBIGUITY",
     "homologies": "vase.experiments.homologies.settings:HOMOLOGIES",
     "imagination": "vase.experiments.imagination.settings:IMAGINATION",
+    "rivals": "vase.experiments.rivals.settings:RIVALS",
+    "rivals-returns": "vase.experiments.rivals.settings:RIVALS_RETURNS",
+    "rivals-five": "vase.experiments.rivals.settings:RIVALS_FIVE",
+    "rivals-colour": "vase.experiments.rivals.settings:RIVALS_COLOUR",
+    "rivals-grid": "vase.experiments.rivals.settings:RIVALS_GRID",
 }
 """Name -> reference of the experiments of this package."""
 

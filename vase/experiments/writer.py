@@ -59,6 +59,7 @@ def export(job: Job) -> None:
         "commit": commit(),
         "cpu": cpu_name(),
         "seconds": about.pop("seconds"),
+        "learning_seconds": about.pop("learning_seconds"),
         "steps_per_second": about.pop("steps_per_second"),
         "summary": about,
         **({} if found is None else {"findings": found.numbers}),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Number = TypeVar("_Number", int, float)
 
 
 def require_index(what: str, value: Any, count: int) -> int:
@@ -36,3 +38,19 @@ def require_span(span: Any) -> float:
     if isinstance(span, bool) or not isinstance(span, int | float | np.number) or not math.isfinite(span):
         raise ValueError(f"span={span!r}: must be a finite number, e.g. 2.0.")
     return float(span)
+
+
+def require_number(name: str, value: Any, kind: type[_Number], minimum: float) -> _Number:
+    """An option of a learner, which the command line gives as text, as a finite number of a kind.
+
+    >>> require_number("images", "1000", int, minimum=1), require_number("strength", "1e3", float, minimum=0)
+    (1000, 1000.0)
+    """
+    words = "a whole number" if kind is int else "a number"
+    try:
+        number = kind(float(value))
+        if number >= minimum and math.isfinite(number) and number == float(value) and not isinstance(value, bool):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name}={value!r}: must be {words} of at least {minimum:g}.")

@@ -50,7 +50,6 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
 
     ema_: EMANetworks
     optimiser_: torch.optim.Adam
-    dreams_: DreamBuffer
     recruiter_: LatentRecruiter
     independence_: Independence
     objective_: Objective

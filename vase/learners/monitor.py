@@ -66,25 +66,33 @@ class ShiftMonitor:
 
     def partial_fit(self, images: Any, y: object = None) -> Step:
         """Take note of one batch."""
+        return self.receive(images)[1]
+
+    def receive(self, images: Any) -> tuple[Decision, Step]:
+        """Take note of one batch; also tells which batches, now or held before, lie on which side of a change."""
         x = as_images(images, self.config.image_shape, minimum=2)
         self.steps += 1
         if not len(self.memory):
             self._enter(None)
             self._update((x,))
-            return Step(self.steps, switched=True, is_new=True, reasons=("the first environment",))
+            first = Step(self.steps, switched=True, is_new=True, reasons=("the first environment",))
+            return Decision(here=(x,)), first
         record = self.memory.record
         fit = self._judge(x, [record.index])[record.index]
         if record.age < self.config.environments.burn_in:
             self._update((x,))
-            return self._report(fit)
+            return Decision(here=(x,)), self._report(fit)
         decision = self.detector.receive(x, fit, self._judge, record)
         self._update(decision.here)
         if decision.held:
-            return self._report(fit, held=True, reasons=fit.reasons)
+            return decision, self._report(fit, held=True, reasons=fit.reasons)
         if not decision.there:
-            return self._report(fit, dropped=decision.dropped)
+            return decision, self._report(fit, dropped=decision.dropped)
+        return decision, self._switch(decision, fit)
+
+    def _switch(self, decision: Decision, fit: Fit) -> Step:
         assert decision.fits is not None
-        change, reasons = self._describe(decision), decision.fits[record.index].reasons
+        change, reasons = self._describe(decision), decision.fits[self.memory.current].reasons
         self._enter(decision.environment)
         self._update(decision.there)
         return self._report(

@@ -77,6 +77,27 @@ class Dreams(Protocol):
 
 
 @runtime_checkable
+class WantsBoundaries(Protocol):
+    """A learner that may have to be told when the world changes; VASE never is."""
+
+    @property
+    def wants_boundaries(self) -> bool:
+        """Whether it is to be told."""
+
+    def begin_world(self) -> None:
+        """The next batch comes from another world than the last one did. Which world that is, nobody says."""
+
+
+@runtime_checkable
+class Caches(Protocol):
+    """A learner with memory beyond its state, which it makes again after a resume."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of it."""
+
+
+@runtime_checkable
 class Reconfigures(Protocol):
     """A learner that can continue with another configuration than the one it was saved with."""
 

@@ -10,7 +10,18 @@ from typing import Any
 from vase.config import VASEConfig
 from vase.learners.protocol import Learner
 
-LEARNERS = {"vase": "vase.learners.vase:VASE"}
+_RIVALS = "vase.learners.rivals."
+LEARNERS = {
+    "vase": "vase.learners.vase:VASE",
+    "fine-tuning": f"{_RIVALS}vae:VAE",
+    "reservoir": f"{_RIVALS}reservoir:ReservoirReplay",
+    "generative-replay": f"{_RIVALS}generative_replay:GenerativeReplay",
+    "lifelong-generative": f"{_RIVALS}lifelong_generative:LifelongGenerative",
+    "curl": f"{_RIVALS}curl:CURL",
+    "ewc": f"{_RIVALS}ewc:EWC",
+    "si": f"{_RIVALS}si:SI",
+    "mas": f"{_RIVALS}mas:MAS",
+}
 """Short names."""
 _MEMBERS = tuple(name for name in vars(Learner) if not name.startswith("_"))
 _METHODS = tuple(name for name in _MEMBERS if inspect.isfunction(getattr(Learner, name)))

@@ -20,7 +20,7 @@ from vase.learners.records import Encoding, EnvironmentView, Inference
 from vase.method.atypicality import atypicality
 from vase.method.capacity import sample_posterior
 from vase.method.context import in_context
-from vase.method.dream_buffer import CHUNK
+from vase.method.dream_buffer import CHUNK, DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory, EnvironmentRecord
 from vase.method.shift_detector import Fit, ShiftDetector, View
 from vase.method.statistics import MIN_BATCH_FOR_ATYPICALITY, BatchStatistics
@@ -41,6 +41,7 @@ class Representation:
     networks_: Networks
     memory_: EnvironmentMemory
     detector_: ShiftDetector
+    dreams_: DreamBuffer
     gated_: bool
     """Whether the decoder of an environment sees only its own latents: z^s = a^s ⊙ z of Eq. 1."""
     steps_: int
@@ -91,6 +92,11 @@ class Representation:
     def atypicality(self) -> Float[np.ndarray, "N"]:
         """α_n of the last batch (Eq. 4)."""
         return self.alpha_.numpy().copy()
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of the pool of dreams, which no checkpoint holds."""
+        return self.dreams_.pool_bytes
 
     # ---------------------------------------------------------------- questions
 

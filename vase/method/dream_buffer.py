@@ -7,6 +7,7 @@ made once, and every step draws from it. That saves the snapshot's decoding and 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -86,9 +87,18 @@ class DreamBuffer:
         self._likelihood, self._seed = likelihood, seed
         self._alone = not config.environments.enabled
         """Without S there is one environment for life, which is dreamt of itself."""
+        self._latents, self._pixels = config.network.latents, math.prod(config.image_shape)
         self._pool_size = self.config.pool
         if self.periodic:  # no more than are drawn until the next snapshot
             self._pool_size = min(self._pool_size, self.config.tau * config.batch_size)
+
+    @property
+    def pool_bytes(self) -> int:
+        """Memory of the pool, whether it is made already or will be by the next sample; 0 without a snapshot."""
+        if self.snapshot is None:
+            return 0
+        numbers = 4 * self._latents + self._pixels + 1  # z, gate, mean, log_var; target; floor
+        return self._pool_size * (4 * numbers + 8)
 
     @property
     def periodic(self) -> bool:

@@ -93,6 +93,8 @@ class Run:
     distributed: Distributed = field(default_factory=Distributed)
     rows: RowWriter | None = None
     """None on all workers but the first."""
+    learning_seconds: float = 0.0
+    """Time that this process has spent in `partial_fit`."""
     stopping: bool = False
     """Ctrl-C or SIGTERM was received: the run ends after this step."""
 

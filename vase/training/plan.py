@@ -54,7 +54,7 @@ def make_plan(
 
     def load(stream: str, **options: Any) -> tuple[Schedule, dict[str, World]]:
         """The worlds to learn from, and the held-out ones."""
-        drawing = {"batch_size": settings.batch_size, "seed": settings.seed}
+        drawing: dict[str, Any] = {"batch_size": settings.batch_size, "seed": settings.seed, "joint": settings.joint}
         schedule = Schedule.parse(stream, settings.steps, **drawing, **options)
         return schedule, {name: make_world(name, split="test", **options) for name in schedule.timeline.worlds}
 

@@ -48,6 +48,7 @@ _SELDOM: dict[str, Any] = {
     "learner_options": {},
     "frozen_every": 4,
     "keep": 3,
+    "joint": False,
 }
 """Defaults that are left out of a saved run, so that older versions can read it."""
 
@@ -74,6 +75,11 @@ class RunSettings:
     )
     preset: str = option("laptop", "configuration and defaults to start from", choices=tuple(PRESET_DEFAULTS))
     steps: int = option(3_000, "batches per stage")
+    joint: bool = option(
+        False,
+        "every batch has images of all worlds of the stream, in equal shares on average, instead of one world after "
+        "the other: what a learner could reach that never has to remember",
+    )
     overrides: Mapping[str, Any] = option(
         {},
         "set a field of the configuration, e.g. capacity.gamma=7, or an option of the learner, learner.NAME=VALUE; may "
@@ -127,7 +133,9 @@ class RunSettings:
     device: str = option("auto", "auto, cpu, cuda, ...")
     threads: int = option(1, "CPU threads; 1 is fastest for several runs at the same time")
     learner: str = option(
-        "vase", "vase, or a class of your own as package.module:Class, also of the current folder", metavar="NAME"
+        "vase",
+        "vase, a rival (docs/compare.md), or a class of your own as package.module:Class, also of the current folder",
+        metavar="NAME",
     )
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 

@@ -217,7 +217,7 @@ class Measures(Callback):
 
 
 class Timing(Callback):
-    """timing.json: wall time of this process and of those that it continues."""
+    """timing.json: wall time of this process and of those that it continues, and what of it was spent learning."""
 
     def on_start(self, run: Run) -> None:
         self._earlier = [segment for segment in run.directory.timing() if segment["to"] <= run.step]
@@ -225,7 +225,8 @@ class Timing(Callback):
 
     def on_save(self, run: Run) -> None:
         seconds = round(time.perf_counter() - self._clock, 3)
-        run.directory.write_timing([*self._earlier, {"from": self._start, "to": run.step, "seconds": seconds}])
+        segment = {"from": self._start, "to": run.step, "seconds": seconds, "learning": round(run.learning_seconds, 3)}
+        run.directory.write_timing([*self._earlier, segment])
 
 
 @dataclass

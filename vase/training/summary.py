@@ -40,6 +40,7 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         "probes": sorted({row["mode"] for row in probe_rows(record.rows)}),
         "frozen": _probed(record, "frozen"),
         "seconds": round(seconds, 1),
+        "learning_seconds": round(sum(s.get("learning", 0.0) for s in segments), 1),
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
     }
 

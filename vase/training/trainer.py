@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from vase.checkpoint import CheckpointError, State
 from vase.distributed import Distributed, init_distributed
+from vase.learners.protocol import Learner, WantsBoundaries
 from vase.learners.registry import load_learner_class
 from vase.training.advice import explain_disk_error, explain_divergence
 from vase.training.callbacks import Callback, Run
@@ -103,7 +105,11 @@ def _learn(run: Run, batch: Batch) -> None:
     """Learn one batch and write the rows of all callbacks."""
     for callback in run.callbacks:
         batch = callback.on_batch(run, batch)
-    step = run.learner.partial_fit(run.distributed.shard(batch.images))
+    if run.step - 1 in run.plan.schedule.switches:
+        _tell_boundary(run.learner)
+    images, clock = run.distributed.shard(batch.images), time.perf_counter()
+    step = run.learner.partial_fit(images)
+    run.learning_seconds += time.perf_counter() - clock
     for callback in run.callbacks:
         run.write(callback.on_step(run, step))
     if run.plan.timeline.ends_stage(run.step):
@@ -112,6 +118,12 @@ def _learn(run: Run, batch: Batch) -> None:
     if run.step == run.total:
         for callback in run.callbacks:
             run.write(callback.on_end(run))
+
+
+def _tell_boundary(learner: Learner) -> None:
+    """Tell a learner that wants to know that the next batch comes from another world."""
+    if isinstance(learner, WantsBoundaries) and learner.wants_boundaries:
+        learner.begin_world()
 
 
 def _shared_plan(

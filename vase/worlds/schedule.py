@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +34,16 @@ class Schedule(Iterator[Batch]):
     Batch t is drawn with ``np.random.default_rng([seed, t])`` and depends on nothing else, so the whole state is the
     number of batches handed out, ``step``. A world is identified by its name, in a schedule as in the rows of a run: so
     ``digits`` and ``digits:20`` are two worlds, whatever the default size of a sprite is.
+
+    With ``joint``, every batch mixes all worlds in equal shares; the stages then only say how long that goes on, and
+    when measurements are taken.
     """
 
-    def __init__(self, stages: Sequence[Stage], batch_size: int = 64, seed: int = 0) -> None:
+    def __init__(self, stages: Sequence[Stage], batch_size: int = 64, seed: int = 0, *, joint: bool = False) -> None:
         self.stages = tuple(stages)
         self.batch_size = require_int("batch_size", batch_size, 1)
         self.seed = require_int("seed", seed, 0)
+        self.joint = bool(joint)
         self.step = 0
         if not self.stages:
             raise ValueError("stages = (): a schedule needs at least one stage; pass Stage(world, steps)")
@@ -56,7 +60,16 @@ class Schedule(Iterator[Batch]):
         self.timeline = Timeline.of((stage.world.name, stage.steps) for stage in self.stages)
 
     @classmethod
-    def parse(cls, text: str, steps: int = STEPS, *, batch_size: int = 64, seed: int = 0, **options: Any) -> Schedule:
+    def parse(
+        cls,
+        text: str,
+        steps: int = STEPS,
+        *,
+        batch_size: int = 64,
+        seed: int = 0,
+        joint: bool = False,
+        **options: Any,
+    ) -> Schedule:
         """Build a schedule from names: ``"moving-fashion,mnist*500,moving-mnist"``; ``*500`` sets one stage's length.
 
         A name that occurs again is the same world, so the learner should recognise it. ``options`` are those of
@@ -64,7 +77,8 @@ class Schedule(Iterator[Batch]):
         """
         stages = StreamSpec.parse(text, steps).stages
         worlds = {world: make_world(world, **options) for world in dict.fromkeys(world for world, _ in stages)}
-        return cls([Stage(worlds[world], length) for world, length in stages], batch_size=batch_size, seed=seed)
+        found = [Stage(worlds[world], length) for world, length in stages]
+        return cls(found, batch_size=batch_size, seed=seed, joint=joint)
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -74,7 +88,7 @@ class Schedule(Iterator[Batch]):
     @property
     def switches(self) -> tuple[int, ...]:
         """Steps t whose batch comes from another world than batch t − 1."""
-        return self.timeline.switches
+        return () if self.joint else self.timeline.switches
 
     def stage_of(self, t: int) -> int:
         """Return the index of the stage that batch ``t`` (from 0) belongs to."""
@@ -84,8 +98,10 @@ class Schedule(Iterator[Batch]):
 
     def batch(self, t: int) -> Batch:
         """Return batch ``t`` (from 0) without moving the schedule."""
-        chosen = self.stages[self.stage_of(t)].world
-        return chosen.sample(self.batch_size, np.random.default_rng([self.seed, t]))
+        chosen, rng = self.stages[self.stage_of(t)].world, np.random.default_rng([self.seed, t])
+        if not self.joint:
+            return chosen.sample(self.batch_size, rng)
+        return _mixed({stage.world.name: stage.world for stage in self.stages}.values(), self.batch_size, rng)
 
     def __len__(self) -> int:
         return self.timeline.total
@@ -123,6 +139,7 @@ class Schedule(Iterator[Batch]):
             "seed": self.seed,
             "batch_size": self.batch_size,
             "image_shape": list(self.image_shape),
+            **({"joint": True} if self.joint else {}),
             "worlds": [[stage.world.name, getattr(stage.world, "sprite", None)] for stage in self.stages],
         }
 
@@ -132,6 +149,17 @@ class Schedule(Iterator[Batch]):
     def __repr__(self) -> str:
         text = ",".join(f"{world}*{steps}" for world, steps in self.timeline.stages)
         return f"Schedule({text!r}, batch_size={self.batch_size}, seed={self.seed}, step={self.step})"
+
+
+def _mixed(worlds: Iterable[World], n: int, rng: np.random.Generator) -> Batch:
+    """A batch in which each image comes from any of the worlds, with the factors that all of them have."""
+    chosen = list(worlds)
+    counts = rng.multinomial(n, np.full(len(chosen), 1 / len(chosen)))
+    parts = [world.sample(int(count), rng) for world, count in zip(chosen, counts, strict=True) if count]
+    order = rng.permutation(n)
+    names = [name for name in parts[0].factors if all(name in part.factors for part in parts)]
+    factors = {name: np.concatenate([part.factors[name] for part in parts])[order] for name in names}
+    return Batch(np.concatenate([part.images for part in parts])[order], factors)
 
 
 def saved_timeline(state: Mapping[str, Any]) -> Timeline:

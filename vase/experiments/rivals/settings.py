@@ -1,0 +1,123 @@
+"""The rivals on four streams, and the grid on which the strength of each was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vase.experiments.ablation.settings import ABLATION
+from vase.experiments.colour.settings import COLOUR
+from vase.experiments.common.conditions import ENTANGLED, ENTANGLED_LOSS, OURS, TABLES, chosen
+from vase.experiments.experiment import THREE_SEEDS, Condition, Experiment
+from vase.experiments.five_datasets.settings import FIVE_DATASETS
+from vase.experiments.returns.settings import RETURNS
+
+_HERE = "vase.experiments.rivals."
+CHOSEN: dict[str, Any] = {"ewc": 100, "si": 1, "mas": 1, "curl": 600, "curl-colour": 3000, "every": 1_500}
+"""Strengths of EWC (λ), SI (c) and MAS (λ), CURL's threshold in nats, batches between the boundaries of "every"."""
+GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "ewc": ("strength", (1, 10, 100, 1_000, 10_000)),
+    "si": ("strength", (0.01, 0.1, 1, 10, 100)),
+    "mas": ("strength", (0.01, 0.1, 1, 10, 100)),
+    "curl": ("threshold", (300, 600, 1_200, 2_400)),
+    "lifelong-generative": ("weight", (0.1, 1, 10)),
+    "generative-replay": ("boundaries", (500, 1_500, 3_000)),
+}
+"""Learner -> its option and the values that were tried, on one seed of the first stream that no other table uses."""
+GRID_SEED = 10
+IMAGES_OF_DREAMS = 4 * 8_192
+"""Images, as bytes, in the memory of the 8,192 dreams, as float32, of VASE's pool."""
+METHODS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+    "fine-tuned-VAE": ("fine-tuned VAE", "fine-tuning", {}),
+    "joint-VAE": ("joint VAE", "fine-tuning", {}),
+    "reservoir-1000": ("experience replay, 1,000 images", "reservoir", {"images": 1_000}),
+    "reservoir-bytes": ("experience replay, bytes of VASE's dreams", "reservoir", {"images": IMAGES_OF_DREAMS}),
+    "dgr-told": ("generative replay, told", "generative-replay", {"boundaries": "told"}),
+    "dgr-detected": ("generative replay, our detector", "generative-replay", {"boundaries": "detected"}),
+    "dgr-every": ("generative replay, by the clock", "generative-replay", {"boundaries": CHOSEN["every"]}),
+    "lgm-told": ("lifelong generative modelling, told", "lifelong-generative", {"boundaries": "told"}),
+    "lgm-detected": ("lifelong generative modelling, our detector", "lifelong-generative", {"boundaries": "detected"}),
+    "curl": ("CURL", "curl", {"threshold": CHOSEN["curl"]}),
+    "ewc-told": ("EWC, told", "ewc", {"boundaries": "told", "strength": CHOSEN["ewc"]}),
+    "ewc-detected": ("EWC, our detector", "ewc", {"boundaries": "detected", "strength": CHOSEN["ewc"]}),
+    "si-told": ("SI, told", "si", {"boundaries": "told", "strength": CHOSEN["si"]}),
+    "si": ("SI, by the clock", "si", {"strength": CHOSEN["si"]}),
+    "mas-told": ("MAS, told", "mas", {"boundaries": "told", "strength": CHOSEN["mas"], "images": 512}),
+    "mas": ("MAS, by the clock", "mas", {"strength": CHOSEN["mas"]}),
+}
+"""Condition -> name for readers, learner, its options. All train the standard VAE's loss, as they were published."""
+NAMES = {
+    OURS: "VASE",
+    ENTANGLED: "VASE on the standard VAE's loss",
+    "fine-tuned-CCI-VAE": "fine-tuned CCI-VAE",
+    "joint-CCI-VAE": "joint CCI-VAE",
+    **{name: told for name, (told, _, _) in METHODS.items()},
+}
+STORES_IMAGES = ("joint-VAE", "joint-CCI-VAE", "reservoir-1000", "reservoir-bytes")
+_TABLES = {name: f"{_HERE}analysis:{name}" for name in ("methods", "ranking", "worlds")}
+
+
+def _conditions(**other: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """VASE and its rivals; `other` are options of a learner that differ on this stream."""
+    joint = {"joint": True}
+    found = [
+        Condition(OURS, seeds=THREE_SEEDS),
+        Condition(ENTANGLED, ENTANGLED_LOSS, seeds=THREE_SEEDS),
+        Condition("fine-tuned-CCI-VAE", seeds=THREE_SEEDS, learner="fine-tuning"),
+        Condition("joint-CCI-VAE", seeds=THREE_SEEDS, learner="fine-tuning", options=joint),
+    ]
+    for name, (_, learner, options) in METHODS.items():
+        shared = joint if name.startswith("joint") else {}
+        own = {**options, **other.get(learner, {})}
+        found.append(Condition(name, ENTANGLED_LOSS, THREE_SEEDS, False, shared, learner, own))
+    return tuple(found)
+
+
+def _rivals(name: str, title: str, stream: str, steps: int, **other: Mapping[str, Any]) -> Experiment:
+    """The rivals on a stream."""
+    return Experiment(
+        name=name,
+        title=f"VASE beside its rivals: {title}",
+        stream=stream,
+        steps={"laptop": steps},
+        conditions=_conditions(**other),
+        tables={**_TABLES, **chosen(TABLES, "forgetting-frozen", "detection")},
+        figures={"cost": f"{_HERE}figures:cost"},
+        options={"probe_every": max(1, steps // 2), "frozen_every": 1},
+        analyse=f"{_HERE}evaluation:evaluate",
+    )
+
+
+RIVALS = _rivals("rivals", "moving Fashion → MNIST → moving MNIST", ABLATION.stream, 3_000)
+RIVALS_RETURNS = _rivals("rivals-returns", "MNIST and Fashion, three and two times", RETURNS.stream, 3_000)
+RIVALS_FIVE = _rivals("rivals-five", "five worlds", FIVE_DATASETS.stream, 2_000)
+RIVALS_COLOUR = _rivals(
+    "rivals-colour",
+    "CIFAR-10's animals → vehicles → emoji → animals",
+    COLOUR.stream,
+    1_500,
+    curl={"threshold": CHOSEN["curl-colour"]},
+)
+
+
+def _grid() -> tuple[Condition, ...]:
+    found = [Condition("fine-tuned-VAE", ENTANGLED_LOSS, (GRID_SEED,), learner="fine-tuning")]
+    for learner, (option, values) in GRIDS.items():
+        told = {"boundaries": "told"} if learner in ("ewc", "si", "mas", "lifelong-generative") else {}
+        for value in values:
+            options = {**told, option: value}
+            name = f"{learner}-{option}={value:g}"
+            found.append(Condition(name, ENTANGLED_LOSS, (GRID_SEED,), learner=learner, learner_options=options))
+    return tuple(found)
+
+
+RIVALS_GRID = Experiment(
+    name="rivals-grid",
+    title="the strength of each rival: one seed of moving Fashion → MNIST → moving MNIST",
+    stream=RIVALS.stream,
+    steps=RIVALS.steps,
+    conditions=_grid(),
+    tables={"grid": f"{_HERE}analysis:grid"},
+    options=RIVALS.options,
+    analyse=RIVALS.analyse,
+)
