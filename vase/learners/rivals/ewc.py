@@ -32,7 +32,7 @@ class EWC(Penalised):
         seed: int = 0,
         device: str = "auto",
         boundaries: str | int = "told",
-        strength: float | str = 100.0,
+        strength: float | str = 10.0,
         images: int | str = 512,
     ) -> None:
         super().__init__(config, seed=seed, device=device, boundaries=boundaries, strength=strength)

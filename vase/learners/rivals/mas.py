@@ -30,7 +30,7 @@ class MAS(Penalised):
         seed: int = 0,
         device: str = "auto",
         boundaries: str | int = 100,
-        strength: float | str = 1.0,
+        strength: float | str = 100.0,
         images: int | str = 64,
     ) -> None:
         half = require_number("strength", strength, float, minimum=0)

@@ -69,7 +69,7 @@ class SI(Penalised):
         seed: int = 0,
         device: str = "auto",
         boundaries: str | int = 100,
-        strength: float | str = 1.0,
+        strength: float | str = 100.0,
         damping: float | str = 0.1,
     ) -> None:
         c = require_number("strength", strength, float, minimum=0)
