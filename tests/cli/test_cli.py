@@ -244,16 +244,16 @@ def test_pictures_are_shown_only_to_somebody(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert show(tmp_path / "a.png") is False
+    assert show((tmp_path / "a.png").as_uri()) is False
     monkeypatch.setenv("DISPLAY", ":0")
-    assert show(tmp_path / "a.png") is True
+    assert show((tmp_path / "a.png").as_uri()) is True
     assert len(opened) == 1
 
     def broken(url: str) -> bool:
         raise webbrowser.Error("no browser")
 
     monkeypatch.setattr(webbrowser, "open", broken)
-    assert show(tmp_path / "a.png") is False
+    assert show((tmp_path / "a.png").as_uri()) is False
 
 
 def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:

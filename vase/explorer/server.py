@@ -157,9 +157,10 @@ def open_socket(port: int = 0) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((ADDRESS, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         made.close()
-        raise OSError(f"port {port} cannot be used ({error.strerror}); choose another with --port.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(f"port {port} cannot be used ({reason}); choose another with --port.") from error
     return made
 
 
