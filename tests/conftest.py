@@ -19,6 +19,7 @@ hypothesis.settings.load_profile("vase")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+WEBCAM = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,6 @@ def chromium() -> Iterator[Any]:
     if found is None:
         pytest.skip("needs a browser: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(QUIET))
+        browser = playwright.chromium.launch(executable_path=found, args=[*QUIET, *WEBCAM])
         yield browser
         browser.close()

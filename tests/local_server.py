@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -58,6 +59,25 @@ class Local:
             return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
         finally:
             connection.close()
+
+    def ask_at_once(self, path: str, bodies: Sequence[Any]) -> list[Answer]:
+        """One connection per body, all of them open before the first question is sent."""
+        return asyncio.run(self._ask_at_once(path, bodies))
+
+    async def _ask_at_once(self, path: str, bodies: Sequence[Any]) -> list[Answer]:
+        streams = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", self.port) for _ in bodies))
+
+        async def ask(stream: tuple[asyncio.StreamReader, asyncio.StreamWriter], body: Any) -> Answer:
+            reader, writer = stream
+            data = json.dumps(body).encode()
+            head = f"POST {self.root}{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            writer.write(f"{head}Content-Length: {len(data)}\r\nConnection: close\r\n\r\n".encode() + data)
+            head_bytes, _, answer = (await reader.read()).partition(b"\r\n\r\n")
+            writer.close()
+            await writer.wait_closed()
+            return Answer(int(head_bytes.split()[1]), {}, answer)
+
+        return await asyncio.gather(*(ask(stream, body) for stream, body in zip(streams, bodies, strict=True)))
 
     def raw(self, text: bytes, *, leave: bool = False) -> bytes:
         """Whatever the server says to these bytes before it closes the connection; `leave` says that none follow."""

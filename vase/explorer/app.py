@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -24,9 +24,11 @@ from vase.explorer.server import Refused, local_app, new_token, read_body, read_
 
 LARGEST_PICTURE = 16 * 2**20
 LARGEST_QUESTION = 2 * 2**20
-UPLOADS = 2  # that are read at the same time
-PATIENCE = 30.0  # seconds for an upload
+UPLOADS = 2  # that are in memory at the same time
+QUESTIONS = 16  # that are in memory at the same time
+PATIENCE = 30.0  # seconds for a question or a picture to arrive
 
+T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -69,14 +71,16 @@ class Answers:
     def __init__(self, models: Models) -> None:
         self.shelf = models
         self.worker = ThreadPoolExecutor(1, "explorer")
-        self.uploads = asyncio.Semaphore(UPLOADS)
+        self.uploads, self.questions = asyncio.Semaphore(UPLOADS), asyncio.Semaphore(QUESTIONS)
 
     def endpoint(self, act: Callable[[dict[str, Any]], Response], *, asks: bool = False) -> Endpoint:
         """A route that reads a question, from its body or its address, and has it answered beside the event loop."""
 
         async def answer(request: Request) -> Response:
-            question = await read_json(request, LARGEST_QUESTION) if asks else dict(request.query_params)
-            return await self.compute(act, question)
+            if not asks:
+                return await self.compute(act, dict(request.query_params))
+            async with self.questions:
+                return await self.compute(act, await arrived(read_json(request, LARGEST_QUESTION)))
 
         return answer
 
@@ -86,12 +90,9 @@ class Answers:
 
     async def upload(self, request: Request) -> Response:
         """A picture of the user, as the learner sees it, and all that is known about it."""
-        try:
-            async with self.uploads, asyncio.timeout(PATIENCE):
-                data = await read_body(request, LARGEST_PICTURE)
-        except TimeoutError as error:
-            raise Refused(408, f"the picture did not arrive within {PATIENCE:.0f} seconds.") from error
-        return await self.compute(self.picture, data, request.query_params.get("model"))
+        async with self.uploads:
+            data = await arrived(read_body(request, LARGEST_PICTURE))
+            return await self.compute(self.picture, data, request.query_params.get("model"))
 
     # ---------------------------------------------------------------- answers
 
@@ -149,3 +150,12 @@ class Answers:
         model.directory.write_latent_names(named)
         self.shelf.renamed(model.directory, named)
         return JSONResponse({"names": {str(latent): name for latent, name in named.items()}})
+
+
+async def arrived(body: Awaitable[T]) -> T:
+    """What was sent, unless it takes too long."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await body
+    except TimeoutError as error:
+        raise Refused(408, f"nothing complete has arrived within {PATIENCE:.0f} seconds.") from error

@@ -61,20 +61,21 @@ class Models:
             raise FileNotFoundError(f"{names}: no checkpoint to explore; train first with vase train.")
 
     def choices(self) -> list[dict[str, Any]]:
-        """Every checkpoint of every run, as it can be opened: "RUN@STEP", runs by their place."""
+        """Every checkpoint that has learnt something, as it can be opened: "RUN@STEP", runs by their place."""
         return [
             {"id": f"{number}@{step}", "run": _name(directory), "step": step, "newest": step == steps[-1]}
             for number, directory in enumerate(self.directories)
             for steps in [directory.checkpoints.steps()]
             for step in steps
+            if step > 0
         ]
 
     def open(self, name: Any) -> Model:
         """The learner of a choice."""
         known = {choice["id"]: choice for choice in self.choices()}
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(f"model {name!r}: no checkpoint of this name; choose one of: {', '.join(known)}.")
-        number, step = (int(part) for part in str(name).split("@"))
+        number, step = (int(part) for part in name.split("@"))
         key = number, step
         if key not in self._open:
             self._open[key] = self._load(number, step)

@@ -27,8 +27,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ADDRESS = "127.0.0.1"
 NAMES = (ADDRESS, "localhost")
-CONNECTIONS = 128  # at the same time; more are answered with 503
-BACKLOG = 1024
+CONNECTIONS = 2_048  # at the same time; more are answered with 503
+BACKLOG = 2_048
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

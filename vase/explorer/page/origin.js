@@ -58,7 +58,7 @@ function outcomes({ posterior, effects, p_values: chances, as }, environments) {
   const cards = as.map(({ picture, error }, s) => {
     const { label, colour } = environments[s];
     const lines = [
-      ["probability", percent(posterior[s])],
+      ["posterior", percent(posterior[s])],
       ["distance", effects[s] === null ? "–" : `${format(effects[s])} σ`],
       ["p-value", chances[s] < 0.0001 ? "< 0.0001" : format(chances[s])],
       ["error", format(error)],
@@ -66,7 +66,7 @@ function outcomes({ posterior, effects, p_values: chances, as }, environments) {
     return card(`${s} ${label}`, colour, element("img", { src: picture, alt: `decoded as ${label}` }), lines);
   });
   const none = element("div", { class: "unknown", "aria-hidden": "true" }, "?");
-  return [...cards, card(NEW.label, NEW.colour, none, [["probability", percent(posterior.at(-1))]])];
+  return [...cards, card(NEW.label, NEW.colour, none, [["posterior", percent(posterior.at(-1))]])];
 }
 
 function card(title, colour, picture, lines) {
