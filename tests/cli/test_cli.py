@@ -57,6 +57,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that contain commas, and end a single one"]),
         ("report", ["RUN", "--out", "example: vase report"]),
+        ("explore", ["RUN [RUN ...]", "--port N", "--no-browser", "example: vase explore"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],
@@ -132,7 +133,7 @@ def test_traceback_on_request() -> None:
         main(["train", "--traceback", "--steps", "0"])
 
 
-@pytest.mark.parametrize("command", ["summary", "figures", "report"])
+@pytest.mark.parametrize("command", ["summary", "figures", "report", "explore"])
 def test_commands_on_a_run_that_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
     assert "nowhere does not exist" in error_of(capsys, command, "nowhere")
     (tmp_path / "empty").mkdir()

@@ -33,7 +33,7 @@ LATEST = """async () => {
   const done = [];
   const latest = new Latest();
   for (let i = 0; i < 100; i++) latest.run(() => new Promise((next) => setTimeout(() => next(done.push(i)), 5)));
-  await new Promise((next) => setTimeout(next, 500));
+  while (!done.includes(99)) await new Promise((next) => setTimeout(next, 10));
   return done;
 }"""
 CONTRAST = """() => {

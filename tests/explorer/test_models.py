@@ -29,7 +29,10 @@ def test_other_names_are_refused(models: Models, name: object) -> None:
         models.open(name)
 
 
-def test_a_folder_without_checkpoint_is_named(tmp_path: Path) -> None:
+def test_a_run_without_checkpoint_is_named(run: RunDirectory, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="is not a run"):
+        Models([run.path, tmp_path])
+    (tmp_path / "config.json").write_bytes((run.path / "config.json").read_bytes())
     with pytest.raises(FileNotFoundError, match=r"no checkpoint to explore; train first"):
         Models([tmp_path])
 

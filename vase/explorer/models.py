@@ -56,6 +56,8 @@ class Models:
         self.data = data
         self._read: dict[int, tuple[Record, dict[int, np.ndarray], tuple[int, int, int]]] = {}
         self._open: OrderedDict[tuple[int, int], Model] = OrderedDict()
+        for directory in self.directories:
+            directory.read_config()
         if not self.choices():
             names = ", ".join(str(directory.path) for directory in self.directories) or "no run"
             raise FileNotFoundError(f"{names}: no checkpoint to explore; train first with vase train.")

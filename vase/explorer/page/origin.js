@@ -46,11 +46,17 @@ export function verdict({ verdict: words, posterior }, environments) {
   const known = /^environment (\d+)$/.exec(words);
   if (known) {
     const s = Number(known[1]);
-    return ["It fits ", coloured(element("b", { class: "dot" }, `${s} ${environments[s].label}`), environments[s].colour)];
+    return [
+      "It fits ",
+      coloured(element("b", { class: "dot" }, `${s} ${environments[s].label}`), environments[s].colour),
+    ];
   }
   const best = posterior.slice(0, -1).reduce((top, p, s, all) => (p > all[top] ? s : top), 0);
   const nearest = element("b", { class: "dot" }, `${best} ${environments[best].label}`);
-  return ["It fits no environment that the learner knows; the nearest is ", coloured(nearest, environments[best].colour)];
+  return [
+    "It fits no environment that the learner knows; the nearest is ",
+    coloured(nearest, environments[best].colour),
+  ];
 }
 
 /** The image in each environment, with how probable and how far that environment is. */
@@ -71,6 +77,12 @@ function outcomes({ posterior, effects, p_values: chances, as }, environments) {
 
 function card(title, colour, picture, lines) {
   const list = lines.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
-  const node = element("div", { class: "outcome" }, element("h3", { class: "dot" }, title), picture, element("dl", {}, list));
+  const node = element(
+    "div",
+    { class: "outcome" },
+    element("h3", { class: "dot" }, title),
+    picture,
+    element("dl", {}, list),
+  );
   return coloured(node, colour);
 }

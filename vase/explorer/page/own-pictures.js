@@ -23,26 +23,28 @@ export function ownPictures(panel, model, added) {
     for (const file of chooser.files) await take(file);
     chooser.value = "";
   });
-  panel.section.querySelector(".gallery").prepend(
-    element(
-      "div",
-      { class: "group own" },
-      element("h3", {}, "Your pictures"),
+  panel.section
+    .querySelector(".gallery")
+    .prepend(
       element(
         "div",
-        { class: "drop" },
-        element("p", { class: "note" }, "Drop or paste a picture anywhere on this page, or"),
+        { class: "group own" },
+        element("h3", {}, "Your pictures"),
         element(
           "div",
-          { class: "buttons" },
-          element("button", { type: "button", click: () => chooser.click() }, "Choose…"),
-          element("button", { type: "button", click: () => webcam(take) }, "Webcam"),
-          chooser,
+          { class: "drop" },
+          element("p", { class: "note" }, "Drop or paste a picture anywhere on this page, or"),
+          element(
+            "div",
+            { class: "buttons" },
+            element("button", { type: "button", click: () => chooser.click() }, "Choose…"),
+            element("button", { type: "button", click: () => webcam(take) }, "Webcam"),
+            chooser,
+          ),
         ),
+        thumbs,
       ),
-      thumbs,
-    ),
-  );
+    );
   listen(take);
 }
 
@@ -71,7 +73,11 @@ function webcam(take) {
     const video = element("video", { autoplay: true, playsinline: true, "aria-label": "what the webcam sees" });
     video.muted = true;
     video.srcObject = stream;
-    const snap = element("button", { type: "button", class: "primary", click: () => shoot(video, take) }, "Take picture");
+    const snap = element(
+      "button",
+      { type: "button", class: "primary", click: () => shoot(video, take) },
+      "Take picture",
+    );
     const close = element("button", { type: "button", click: () => dialog.close() }, "Close");
     const buttons = element("div", { class: "buttons" }, snap, close);
     const dialog = element("dialog", { class: "webcam", "aria-label": "Webcam" }, video, buttons);

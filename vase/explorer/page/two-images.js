@@ -74,7 +74,10 @@ class TwoImages {
     const lines = [...this.among].flatMap(([s, bar]) => line(`among ${this.environments[s].label}`, bar));
     this.decoded = this.environments.map(({ label, colour }, s) => {
       const image = element("img", { alt: `the mixture decoded as ${label}` });
-      return { image, node: coloured(element("figure", {}, image, element("figcaption", { class: "dot" }, String(s))), colour) };
+      return {
+        image,
+        node: coloured(element("figure", {}, image, element("figcaption", { class: "dot" }, String(s))), colour),
+      };
     });
     return element(
       "div",
@@ -95,7 +98,11 @@ class TwoImages {
         ),
       ),
       this.verdict,
-      element("div", { class: "decoded-as" }, this.decoded.map(({ node }) => node)),
+      element(
+        "div",
+        { class: "decoded-as" },
+        this.decoded.map(({ node }) => node),
+      ),
       key(this.environments),
     );
   }
