@@ -86,6 +86,23 @@ def measure(address: str, rounds: int, cpu: Callable[[], float]) -> dict[str, di
     return found
 
 
+def table(record: dict[str, Any]) -> str:
+    """The table of docs/explorer.md."""
+    lines = ["| while | until the answer, median | 95 % | processor of the server |", "| --- | --- | --- | --- |"]
+    for kind, numbers in record["answers"].items():
+        shown = (numbers[name] for name in ("median_ms", "p95_ms", "server_cpu_ms"))
+        lines.append(f"| {MOVES[kind]} | {' | '.join(f'{value:.0f}' for value in shown)} |")
+    start, end = record["load"]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{record['rounds']} questions each; load of the machine's {record['cores']} cores "
+            f"meanwhile: {start:.0f} to {end:.0f}.",
+        ]
+    )
+
+
 def processor_seconds(process: int) -> float:
     """Processor time of a process and its threads so far."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -119,8 +136,7 @@ def main() -> None:
         "answers": found,
     }
     report.write(given.out, record)
-    for kind, numbers in found.items():
-        print(f"{MOVES[kind]:24} {numbers}")
+    print(f"{record['command']}\n\n{table(record)}")
 
 
 if __name__ == "__main__":

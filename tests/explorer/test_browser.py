@@ -71,25 +71,16 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, select, canvas
   .map((one) => one.outerHTML)"""
 
 
-def opened(browser: Any, explorer: Local, **options: Any) -> Visit:
-    visit = Visit(browser, explorer.address, **options)
-    visit.page.locator("body:not([aria-busy])").wait_for()
-    visit.page.locator("#origin .verdict").wait_for()
-    return visit
-
-
-def assert_nothing_left(visit: Visit, explorer: Local) -> None:
-    assert [url for url in visit.requests if not url.startswith((explorer.address, "data:", "blob:"))] == []
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def visit(chromium: Any, explorer: Local) -> Iterator[Visit]:
     """The explorer in a browser; nothing may be complained about or asked elsewhere."""
-    visit = opened(chromium, explorer)
+    visit = Visit(chromium, explorer.address)
+    visit.page.locator("#origin .verdict").wait_for()
+    visit.until(lambda: visit.page.locator(".answer").get_attribute("aria-label") is not None)
     yield visit
     visit.page.close()
     assert visit.complaints == []
-    assert_nothing_left(visit, explorer)
+    assert [url for url in visit.requests if not url.startswith((explorer.address, "data:", "blob:"))] == []
 
 
 def png(pixels: np.ndarray) -> bytes:
@@ -114,7 +105,6 @@ def test_the_page_shows_what_pytorch_decodes(visit: Visit, model: Model) -> None
 
 
 def test_a_slider_that_is_dragged_changes_the_picture(visit: Visit) -> None:
-    visit.until(lambda: visit.page.locator(".answer").get_attribute("aria-label") is not None)
     before = visit.picture()
     slider = visit.page.locator(f"{USED} input[type=range]").first
     slider.scroll_into_view_if_needed()
@@ -134,7 +124,6 @@ def test_of_a_hundred_wishes_the_first_and_the_last_are_asked(visit: Visit) -> N
 
 
 def test_the_environment_changes_under_the_same_code(visit: Visit) -> None:
-    visit.until(lambda: visit.page.locator(".answer").get_attribute("aria-label") is not None)
     before, code = visit.picture(), visit.page.locator(f"{USED} output").all_inner_texts()
     other = next(s for s in range(2) if not visit.page.locator("input[name=environment]").nth(s).is_checked())
     visit.page.locator(".choice").nth(other).click()
@@ -146,34 +135,35 @@ def test_the_environment_changes_under_the_same_code(visit: Visit) -> None:
 
 def test_a_dropped_picture_is_encoded_explained_and_offered(visit: Visit) -> None:
     drop(visit, png(np.full((40, 60, 3), 255, np.uint8)))
-    own = visit.page.get_by_role("button", name="your picture 1", exact=True)
+    own = visit.page.locator(".own .thumbs button").last
     own.wait_for()
-    assert own.get_attribute("aria-pressed") == "true"
+    visit.until(lambda: own.get_attribute("aria-pressed") == "true")
     picture = own.locator("img").get_attribute("src")
     visit.until(lambda: visit.page.locator("#origin .asked").get_attribute("src") == picture)
     assert visit.text("#origin .verdict").startswith("It fits")
     assert visit.page.locator("#origin .outcome").count() == 3
     assert visit.page.locator("#origin .reasons li").count() > 0
-    assert visit.page.get_by_role("button", name="your picture 1, for the slot").count() == 1
+    name = own.get_attribute("aria-label")
+    assert visit.page.get_by_role("button", name=f"{name}, for the slot").count() == 1
     assert visit.text(".source figcaption") == "image"
 
 
-def test_what_is_no_picture_is_said(chromium: Any, explorer: Local) -> None:
-    visit = opened(chromium, explorer)
+def test_what_is_no_picture_is_said(visit: Visit) -> None:
     drop(visit, b"not a picture")
     visit.page.locator(".told.wrong").wait_for()
     assert "cannot be read" in visit.text(".told")
-    assert all("400" in complaint for complaint in visit.complaints)  # the browser's own note of the refusal
-    visit.page.close()
+    assert ["400" in complaint for complaint in visit.complaints] == [True]  # the browser's own note of the refusal
+    visit.complaints.clear()
 
 
 def test_the_webcam_takes_pictures(visit: Visit) -> None:
+    before = visit.page.locator(".own .thumbs button").count()
     visit.page.get_by_role("button", name="Webcam").click()
     video = visit.page.locator(".webcam video")
     video.wait_for()
     visit.until(lambda: video.evaluate("(video) => video.videoWidth") > 0)
     visit.page.get_by_role("button", name="Take picture").click()
-    visit.page.locator("[aria-label='your picture 1']").wait_for(state="attached")
+    visit.until(lambda: visit.page.locator(".own .thumbs button").count() == before + 1)
     visit.page.get_by_role("button", name="Close").click()
     assert visit.page.locator(".webcam").count() == 0
 
@@ -230,6 +220,16 @@ def test_figures_are_exported(visit: Visit) -> None:
     assert download.value.suggested_filename == "interpolation.gif"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_it_fits_and_can_be_read(visit: Visit, scheme: str, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    visit.page.emulate_media(color_scheme=scheme)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == width
+    assert visit.page.evaluate(CONTRAST) == []
+    assert visit.page.evaluate(NAMELESS) == []
+
+
 def test_two_checkpoints_are_compared(visit: Visit) -> None:
     visit.page.locator("#compare .side .verdict").nth(1).wait_for()
     assert visit.page.locator("#compare h3:not(.dot)").all_inner_texts() == ["run, step 120", "run, step 60"]
@@ -242,14 +242,3 @@ def test_two_checkpoints_are_compared(visit: Visit) -> None:
     visit.page.locator("#compare .side .verdict").nth(1).wait_for()
     assert visit.page.locator("#compare h3:not(.dot)").all_inner_texts() == ["run, step 60", "run, step 120"]
     assert visit.page.locator(".choice").count() == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1400])
-def test_it_fits_and_can_be_read(chromium: Any, explorer: Local, scheme: str, width: int) -> None:
-    visit = opened(chromium, explorer, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    assert visit.page.evaluate("document.documentElement.scrollWidth") == width
-    assert visit.page.evaluate(CONTRAST) == []
-    assert visit.page.evaluate(NAMELESS) == []
-    assert visit.complaints == []
-    visit.page.close()

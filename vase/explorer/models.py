@@ -55,7 +55,7 @@ class Models:
         self.directories = [RunDirectory(run) for run in runs]
         self.data = data
         self._read: dict[int, tuple[Record, dict[int, np.ndarray], tuple[int, int, int]]] = {}
-        self._open: OrderedDict[tuple[int, int], Model] = OrderedDict()
+        self._open: OrderedDict[str, Model] = OrderedDict()
         for directory in self.directories:
             directory.read_config()
         if not self.choices():
@@ -74,17 +74,16 @@ class Models:
 
     def open(self, name: Any) -> Model:
         """The learner of a choice."""
-        known = {choice["id"]: choice for choice in self.choices()}
-        if not isinstance(name, str) or name not in known:
-            raise ValueError(f"model {name!r}: no checkpoint of this name; choose one of: {', '.join(known)}.")
-        number, step = (int(part) for part in name.split("@"))
-        key = number, step
-        if key not in self._open:
-            self._open[key] = self._load(number, step)
-        self._open.move_to_end(key)
+        if not isinstance(name, str) or name not in self._open:
+            known = [choice["id"] for choice in self.choices()]
+            if name not in known:
+                raise ValueError(f"model {name!r}: no checkpoint of this name; choose one of: {', '.join(known)}.")
+            number, step = (int(part) for part in str(name).split("@"))
+            self._open[str(name)] = self._load(number, step)
+        self._open.move_to_end(str(name))
         while len(self._open) > OPEN:
             self._open.popitem(last=False)
-        return self._open[key]
+        return self._open[str(name)]
 
     def renamed(self, directory: RunDirectory, names: Mapping[int, str]) -> None:
         """Show new names of latents in the learners of a run that are open."""
