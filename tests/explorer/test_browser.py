@@ -237,7 +237,7 @@ def test_two_checkpoints_are_compared(visit: Visit) -> None:
     assert visit.page.locator("#compare .side").nth(1).locator(".outcome").count() == 2
     visit.page.get_by_label("Latent", exact=True).select_option("4")
     visit.until(lambda: visit.text("#compare .side .note") == "z4 from end to end")
-    visit.page.get_by_label("Run").select_option("run, step 60")
+    visit.page.get_by_label("Run", exact=True).select_option("run, step 60")
     visit.page.wait_for_url("**/#0%4060")
     visit.page.locator("#compare .side .verdict").nth(1).wait_for()
     assert visit.page.locator("#compare h3:not(.dot)").all_inner_texts() == ["run, step 60", "run, step 120"]

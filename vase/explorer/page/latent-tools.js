@@ -78,8 +78,10 @@ function nameable(row, latents, model) {
   button.addEventListener("click", () => {
     const field = element("input", { type: "text", maxlength: LETTERS, "aria-label": `name of latent ${latent}` });
     field.value = latents.own[latent] ?? "";
+    let finished = false; // taking the field away blurs it, which finishes too
     const finish = async (save) => {
-      if (!field.isConnected) return;
+      if (finished) return;
+      finished = true;
       field.replaceWith(button);
       button.focus({ preventScroll: true });
       if (!save || field.value.trim() === (latents.own[latent] ?? "")) return;
