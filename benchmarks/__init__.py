@@ -6,6 +6,7 @@
 | `python -m benchmarks.speed paper` | results/speed/paper.json |
 | `python -m benchmarks.speed scaling` | results/speed/scaling.json |
 | `python -m benchmarks.whole` | results/speed/whole.json |
+| `python -m benchmarks.explorer RUN` | results/speed/explorer.json |
 | `python -m benchmarks.kill` | results/learner/kill.json |
 | `python -m benchmarks.faults` | results/faults/smoke.json |
 | `python -m benchmarks.soak` | results/soak/smoke.json |

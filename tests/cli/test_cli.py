@@ -57,6 +57,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that contain commas, and end a single one"]),
         ("report", ["RUN", "--out", "example: vase report"]),
+        ("explore", ["RUN [RUN ...]", "--port N", "--no-browser", "example: vase explore"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
     ],
@@ -132,7 +133,7 @@ def test_traceback_on_request() -> None:
         main(["train", "--traceback", "--steps", "0"])
 
 
-@pytest.mark.parametrize("command", ["summary", "figures", "report"])
+@pytest.mark.parametrize("command", ["summary", "figures", "report", "explore"])
 def test_commands_on_a_run_that_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
     assert "nowhere does not exist" in error_of(capsys, command, "nowhere")
     (tmp_path / "empty").mkdir()
@@ -244,16 +245,16 @@ def test_pictures_are_shown_only_to_somebody(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert show(tmp_path / "a.png") is False
+    assert show((tmp_path / "a.png").as_uri()) is False
     monkeypatch.setenv("DISPLAY", ":0")
-    assert show(tmp_path / "a.png") is True
+    assert show((tmp_path / "a.png").as_uri()) is True
     assert len(opened) == 1
 
     def broken(url: str) -> bool:
         raise webbrowser.Error("no browser")
 
     monkeypatch.setattr(webbrowser, "open", broken)
-    assert show(tmp_path / "a.png") is False
+    assert show((tmp_path / "a.png").as_uri()) is False
 
 
 def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:

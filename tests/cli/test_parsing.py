@@ -22,6 +22,7 @@ COMMANDS = {
         "train",
         "sweep",
         "report",
+        "explore",
         "figures",
         "summary",
         "config",

@@ -91,17 +91,17 @@ def demo(
         names = ", ".join(dict.fromkeys(stand_ins))
         say(f"The real data could not be downloaded; embedded images were used instead: {names}")
     say(f"Figures: {figures[0].parent}" + "".join(f"\n  {figure.name}" for figure in figures))
-    say(f"{'Opened' if show(report) else 'To look at it, and to drag its latents, open'} {report}")
+    say(f"{'Opened' if show(report.resolve().as_uri()) else 'To look at it, and to drag its latents, open'} {report}")
     say("A run of your own: vase train --stream mnist,fashion,mnist --out runs/mine")
     return path
 
 
-def show(path: Path) -> bool:
+def show(address: str) -> bool:
     """Open a page if there is a display and a terminal; never fails."""
     display = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not display or not sys.stdout.isatty():
         return False
     try:
-        return webbrowser.open(path.resolve().as_uri())
+        return webbrowser.open(address)
     except Exception:
         return False

@@ -94,10 +94,15 @@ def figure_data_of(directory: RunDirectory, data: str | None = None) -> FigureDa
 
 def open_run(directory: RunDirectory, data: str | None = None) -> tuple[Learner, Plan, Record]:
     """The learner, the data behind the run, and its rows."""
+    plan, record = read_run(directory, data)
+    return directory.learner(), plan, record
+
+
+def read_run(directory: RunDirectory, data: str | None = None) -> tuple[Plan, Record]:
+    """The data behind the run, and its rows."""
     settings, timeline = directory.settings(), directory.timeline()
     plan = make_plan(settings if data is None else replace(settings, data=data), timeline)
-    record = Record(timeline.stages, tuple(directory.rows()), threshold=plan.config.mask.threshold)
-    return directory.learner(), plan, record
+    return plan, Record(timeline.stages, tuple(directory.rows()), threshold=plan.config.mask.threshold)
 
 
 def held_out(plan: Plan, world: str, number: int, count: int) -> np.ndarray:

@@ -11,7 +11,6 @@ from vase.learners.protocol import InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
 from vase.plots.page import axis_labels, environment_labels
-from vase.plots.pictures import Images
 from vase.plots.run import held_out, open_run
 from vase.plots.style import WORLD_COLOURS, world_colour
 from vase.report.bundle import page
@@ -37,14 +36,16 @@ def write_report(
     path = directory.path / FILE if out is None else Path(out)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file, e.g. {path / FILE}.")
-    shown = report_data(directory, learner, record, images)
+    shown = report_data(directory, learner, record, live_latents(learner, images))
     text = page(f"{shown['title']} · VASE", shown)
     checkpoint.write_bytes_atomic(path, text.encode())
     return path
 
 
-def report_data(directory: RunDirectory, learner: Learner, record: Record, images: Images) -> dict[str, Any]:
-    """Everything that the page shows, ready for JSON; None for what the learner cannot do."""
+def report_data(
+    directory: RunDirectory, learner: Learner, record: Record, live: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Everything that the page shows, ready for JSON; `live` is None for a learner without live latents."""
     config, settings, found = directory.read_config(), directory.settings(), summary(directory.path)
     return {
         "title": " → ".join(title(world) for world, _ in record.stages),
@@ -52,8 +53,12 @@ def report_data(directory: RunDirectory, learner: Learner, record: Record, image
         "sentences": three_sentences(found, settings.batch_size),
         "worlds": {world: {"title": title(world), "colour": _colour(record, world)} for world in record.worlds},
         "environments": _environments(learner, record),
-        "latents": {"count": learner.n_latents, "names": {str(n): name for n, name in axis_labels(record).items()}},
-        "live": live_latents(learner, images),
+        "latents": {
+            "count": learner.n_latents,
+            "names": {str(n): name for n, name in axis_labels(record).items()},
+            "own": {str(n): name for n, name in directory.latent_names().items()},
+        },
+        "live": live,
         "timeline": timeline(record),
         "tables": tables(record, found),
         "cost": cost(directory, found, settings.batch_size),

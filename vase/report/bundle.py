@@ -21,7 +21,9 @@ SCRIPTS = (
     "latents",
     "lines",
     "moment",
+    "page-painter",
     "picture",
+    "report",
     "stages",
     "strips",
     "tables",
@@ -46,9 +48,9 @@ def page(title: str, data: dict[str, Any]) -> str:
     return text
 
 
-def source(name: str) -> str:
-    """A file of the page."""
-    return files("vase.report").joinpath("page", name).read_text(encoding="utf-8")
+def source(name: str, package: str = "vase.report") -> str:
+    """A file of the page, or of the page of another package."""
+    return files(package).joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _address(script: str) -> str:

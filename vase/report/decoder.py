@@ -38,11 +38,16 @@ def export_decoder(learner: Learner) -> dict[str, Any] | None:
             "shape": list(learner.config_.image_shape),
             "latents": learner.n_latents,
             "output": output,
-            "seen": [(view.mask & view.gate | (not learner.gated_)).tolist() for view in learner.environments],
+            "seen": seen_by_decoder(learner),
             "first": _weights(decoder.from_latents),
             "environments": pack(decoder.environments.rows()[: len(learner.environments)]),
             "layers": layers,
         }
+
+
+def seen_by_decoder(learner: Representation) -> list[list[bool]]:
+    """Whether the decoder sees each latent, in each environment."""
+    return [(view.mask & view.gate | (not learner.gated_)).tolist() for view in learner.environments]
 
 
 def pack(values: Float[Tensor, "..."]) -> dict[str, Any]:

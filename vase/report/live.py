@@ -1,4 +1,4 @@
-"""What the live latents need: held-out images with their codes, latents in a useful order, and the decoder."""
+"""What the live latents need: held-out images with their codes, latents in a useful order, and a decoder."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ SPANS = 3.0, 5.0  # sliders reach from -3 to 3, and up to 5 if codes do
 
 def live_latents(learner: Learner, images_by_environment: Images) -> dict[str, Any] | None:
     """Decoder, images and latents; None if there is no image, or no decoder that a page can compute."""
+    decoder = export_decoder(learner)
+    found = None if decoder is None else starting_points(learner, images_by_environment)
+    return None if found is None else {"decoder": decoder, **found}
+
+
+def starting_points(learner: Learner, images_by_environment: Images) -> dict[str, Any] | None:
+    """Images and latents for a decoder of any kind; None if there is no image or no decoder."""
     known = {s: images for s, images in images_by_environment.items() if s < len(learner_states(learner))}
     known = {s: images[:SHOWN] for s, images in sorted(known.items())}
-    decoder = export_decoder(learner)
-    if decoder is None or not known or not isinstance(learner, Decodes):
+    if not known or not isinstance(learner, Decodes):
         return None
     codes = {s: np.asarray(learner.posterior(images)[0]) for s, images in known.items()}
     reach = max(float(np.abs(code).max()) for code in codes.values())
     every = learner.n_latents
     return {
-        "decoder": decoder,
         "start": _start(learner, known),
         "span": min(max(SPANS[0], math.ceil(2 * reach) / 2), SPANS[1]),
         "order": order_latents(learner, known, spare=every, most=every),

@@ -6,6 +6,7 @@ checkpoints/    the last few, a folder each, named after its step: learner, call
                 the stream and in rows.jsonl, committed as one unit
 timing.json     wall time, which may differ between two runs
 summary.json    the results
+latents.json    names that people gave to latents
 pictures.npz    images from the end of stages with imagination or anticipation
 figures/        PNG
 """
@@ -151,6 +152,20 @@ class RunDirectory:
         """Replace summary.json."""
         self._write_json("summary.json", found)
 
+    def latent_names(self) -> dict[int, str]:
+        """Names that people gave to latents; empty if there are none."""
+        path = self.path / "latents.json"
+        try:
+            return {int(latent): str(name) for latent, name in checkpoint.read_json(path)["names"].items()}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or delete it.") from error
+
+    def write_latent_names(self, names: Mapping[int, str]) -> None:
+        """Replace the names of latents."""
+        self._write_json("latents.json", {"names": {str(latent): names[latent] for latent in sorted(names)}})
+
     def pictures(self) -> dict[str, np.ndarray]:
         """The content of pictures.npz, by name; empty for most runs."""
         path = self.path / "pictures.npz"
@@ -182,12 +197,12 @@ class RunDirectory:
             raise checkpoint.CheckpointError(f"{self.checkpoints.folder}: lacks its learner or callbacks; use a copy.")
         return state
 
-    def learner(self, device: str = "auto") -> Learner:
-        """The learner, of whichever class, as the last checkpoint left it."""
+    def learner(self, device: str = "auto", step: int | None = None) -> Learner:
+        """The learner, of whichever class, as the checkpoint of a step left it, or the last one."""
         found = build_learner(
             replace(self.settings(), device=device), VASEConfig.from_dict(self.read_config()["config"])
         )
-        found.load_state_dict(self.load()["learner"])
+        found.load_state_dict(self.load(step)["learner"])
         return found
 
     def is_complete(self) -> bool:

@@ -1,20 +1,21 @@
 // The live latents: pick an image, drag a latent, see what the decoder makes of it, in any environment.
 
 import { coloured, element } from "vase/elements.js";
-import { Decoder } from "vase/decoder.js";
-import { canvasFor, paint } from "vase/picture.js";
-import { POINTS, Strips } from "vase/strips.js";
+import { canvasFor } from "vase/picture.js";
+import { POINTS, traversal } from "vase/strips.js";
 
 const [UNUSED, MASKED, USED] = [0, 1, 2];
 const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
-const FRAME = 10; // milliseconds of decoding in one frame
 const DREAMS = 8;
 const SHOWN = 12; // latents that are not behind the fold
 const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
 
-/** Build the panel inside a section. Returns an object with `show(latent)`, which brings a slider into view. */
-export function liveLatents(section, { live, environments, latents }) {
-  const panel = new Panel(live, environments, latents);
+/**
+ * Build the panel inside a section. A painter draws what the decoder answers. The section hears the events "pick", of
+ * an image, and "shown", of an image or an environment.
+ */
+export function liveLatents(section, { live, environments, latents }, painter) {
+  const panel = new Panel(section, painter, live, environments, latents);
   section.append(
     element("h2", { id: "live-title" }, "Drag a latent"),
     element(
@@ -29,15 +30,12 @@ export function liveLatents(section, { live, environments, latents }) {
 }
 
 class Panel {
-  constructor(live, environments, latents) {
-    Object.assign(this, { live, environments, names: latents.names });
-    this.decoder = new Decoder(live.decoder);
-    this.strips = new Strips(this.decoder, live.span);
-    this.code = new Float32Array(this.decoder.latents);
+  constructor(section, painter, live, environments, latents) {
+    Object.assign(this, { section, painter, live, environments, latents });
+    this.code = new Float32Array(painter.latents);
     this.environment = 0;
-    this.turn = 0; // the environment that was drawn last beside the current one
     this.picked = null;
-    this.big = canvasFor(this.decoder.shape);
+    this.big = canvasFor(painter.shape);
     this.big.className = "answer";
     this.big.setAttribute("role", "img");
     this.original = element("img", { alt: "the image that was picked", class: "original" });
@@ -70,7 +68,7 @@ class Panel {
   /** One choice per environment, each with the same code decoded in it. */
   chooser() {
     this.views = this.environments.map((environment, s) => {
-      const canvas = canvasFor(this.decoder.shape);
+      const canvas = canvasFor(this.painter.shape);
       canvas.setAttribute("aria-hidden", "true");
       const radio = element("input", { type: "radio", name: "environment", value: s, change: () => this.enter(s) });
       const label = element(
@@ -104,9 +102,8 @@ class Panel {
 
   row(latent) {
     const { span } = this.live;
-    const name = this.names[latent] ? `${this.names[latent]} position` : "";
     const id = `z${latent}`;
-    const canvas = canvasFor(this.decoder.shape, POINTS);
+    const canvas = canvasFor(this.painter.shape, POINTS);
     canvas.className = "strip";
     canvas.setAttribute("aria-hidden", "true");
     const output = element("output", { for: id });
@@ -125,11 +122,12 @@ class Panel {
       scrub(event);
     });
     canvas.addEventListener("pointermove", scrub);
-    const label = element("label", { for: id }, id, name && element("small", {}, name));
+    const name = element("small", {}, latentName(this.latents, latent));
+    const label = element("label", { for: id }, id, name);
     const state = element("small", { class: "state" });
     const track = element("div", { class: "track" }, canvas, slider);
     const node = element("div", { class: "latent" }, element("div", { class: "name" }, label, state, output), track);
-    return { latent, node, canvas, slider, output, state };
+    return { latent, node, canvas, slider, output, state, label, name };
   }
 
   /** Images of every environment, and dreams. */
@@ -172,6 +170,16 @@ class Panel {
     this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
     this.environment = image.environment;
     this.reset();
+    this.tell("pick");
+  }
+
+  tell(event) {
+    this.section.dispatchEvent(new CustomEvent(event));
+  }
+
+  /** Add images to start from as a group of the gallery, above those of the run. */
+  add(images, group) {
+    group.append(...images.map((image) => this.thumb(image, image.label)));
   }
 
   /** The code of the picked image again. */
@@ -195,20 +203,17 @@ class Panel {
   }
 
   /** Codes from the prior, decoded in the current environment; each can be picked. */
-  dream() {
+  async dream() {
+    const environment = this.environment;
+    const codes = Array.from({ length: DREAMS }, () => Array.from({ length: this.painter.latents }, normal));
+    const pictures = await this.painter.pictures(codes, environment);
     for (const image of [...this.thumbs.keys()]) if (image.dreamt) this.thumbs.delete(image);
-    const label = this.environments[this.environment].label;
-    const made = Array.from({ length: DREAMS }, (_, i) => {
-      const code = Array.from({ length: this.decoder.latents }, normal);
-      const canvas = canvasFor(this.decoder.shape);
-      paint(canvas, this.decoder.decode(code, this.environment), this.decoder.shape);
-      const image = { environment: this.environment, picture: canvas.toDataURL(), code, dreamt: true };
-      return [image, this.thumb(image, `dream ${i + 1} of ${label}`)];
-    });
-    this.dreams.replaceChildren(...made.map(([, button]) => button));
+    const { label } = this.environments[environment];
+    const images = codes.map((code, i) => ({ environment, picture: pictures[i], code, dreamt: true }));
+    this.dreams.replaceChildren(...images.map((image, i) => this.thumb(image, `dream ${i + 1} of ${label}`)));
     this.dreamGroup.firstChild.textContent = `Dreams of ${label}`;
     this.dreamGroup.hidden = false;
-    this.pick(made[0][0]);
+    this.pick(images[0]);
   }
 
   /** Bring the slider of a latent into view. */
@@ -227,7 +232,7 @@ class Panel {
     this.caption.textContent = `decoded as ${label}`;
     for (const row of this.rows) {
       const state = states[row.latent];
-      const seen = this.decoder.seen[this.environment][row.latent];
+      const seen = this.painter.seen[this.environment][row.latent];
       coloured(row.node, colour);
       row.node.dataset.state = WORDS[state];
       row.node.classList.toggle("unseen", !seen || state === MASKED);
@@ -237,12 +242,14 @@ class Panel {
     }
     this.arrange();
     this.queue();
+    this.tell("shown");
   }
 
-  /** Latents that the environment uses come first, then those that it masks. */
+  /** Latents that the environment uses come first, then those that it masks; `place(row)` sorts otherwise. */
   arrange() {
     const rank = ({ node }) => [WORDS[USED], WORDS[MASKED], WORDS[UNUSED]].indexOf(node.dataset.state);
-    const nodes = [...this.rows].sort((a, b) => rank(a) - rank(b)).map((row) => row.node);
+    const place = (row) => this.place?.(row) ?? rank(row);
+    const nodes = [...this.rows].sort((a, b) => place(a) - place(b)).map((row) => row.node);
     const before = [...this.grid.children, ...this.rest.children];
     if (nodes.every((node, i) => node === before[i])) return;
     this.grid.replaceChildren(...nodes.slice(0, SHOWN));
@@ -265,33 +272,42 @@ class Panel {
         this.answer();
       });
     }
-    this.strips.stop();
+    this.painter.stop();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.drawStrips(), PAUSE);
   }
 
-  /** Decode in the current environment, and in as many others as the frame has time for, by turns. */
   answer() {
-    const end = performance.now() + FRAME;
-    this.view(this.environment);
-    this.big.getContext("2d").drawImage(this.views[this.environment].canvas, 0, 0);
-    this.big.setAttribute("aria-label", `the code decoded as ${this.environments[this.environment].label}`);
-    for (let i = 0; i < this.views.length && performance.now() < end; i++) {
-      this.turn = (this.turn + 1) % this.views.length;
-      if (this.turn !== this.environment) this.view(this.turn);
-    }
-    document.dispatchEvent(new CustomEvent("decoded"));
+    const { environment } = this;
+    const canvases = this.views.map((view) => view.canvas);
+    this.painter.answer(this.code, environment, canvases, () => {
+      this.big.getContext("2d").drawImage(canvases[environment], 0, 0);
+      this.big.setAttribute("aria-label", `the code decoded as ${this.environments[environment].label}`);
+      document.dispatchEvent(new CustomEvent("decoded"));
+    });
   }
 
-  view(s) {
-    paint(this.views[s].canvas, this.decoder.decode(this.code, s), this.decoder.shape);
-  }
-
+  /** The code in every environment, then the strips of the latents in view. */
   drawStrips() {
-    this.views.forEach((_, s) => this.view(s));
-    const open = (row) => this.fold.open || this.grid.contains(row.node);
-    this.strips.draw(this.rows.filter(open), this.code, this.environment);
+    const { code, environment } = this;
+    const views = this.views.map(({ canvas }, s) => ({ codes: [code], environment: s, canvas }));
+    const strips = this.openRows().map(({ latent, canvas }) => ({
+      codes: traversal(code, latent, this.live.span),
+      environment,
+      canvas,
+    }));
+    this.painter.strips([...views, ...strips]);
   }
+
+  /** The rows that are not behind the fold. */
+  openRows() {
+    return this.rows.filter((row) => this.fold.open || this.grid.contains(row.node));
+  }
+}
+
+/** What people call a latent: the name they gave it, or the axis it follows. */
+export function latentName({ names, own }, latent) {
+  return own[latent] ?? (names[latent] ? `${names[latent]} position` : "");
 }
 
 /** A sample of the standard normal distribution (Box and Muller). */

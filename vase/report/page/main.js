@@ -1,33 +1,7 @@
-// The page: each part fills its section if the run has what it shows.
+// The page of one file: its data are in it, and its decoder runs in it.
 
-import { element } from "vase/elements.js";
-import { facts } from "vase/facts.js";
-import { liveLatents } from "vase/latents.js";
-import { sortable } from "vase/tables.js";
-import { timeline } from "vase/timeline.js";
-import { latentUse } from "vase/usage.js";
+import { PagePainter } from "vase/page-painter.js";
+import { report } from "vase/report.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
-
-function shown(id) {
-  const section = document.getElementById(id);
-  section.hidden = false;
-  return section;
-}
-
-// Paper is light. This comes first, so that tracks which are drawn again for the printer find its colours.
-addEventListener("beforeprint", () => (document.documentElement.dataset.print = ""));
-addEventListener("afterprint", () => delete document.documentElement.dataset.print);
-
-document
-  .getElementById("header")
-  .append(
-    element("p", { class: "subtitle" }, data.subtitle),
-    element("h1", {}, data.title),
-    element("p", { class: "summary" }, data.sentences.join(" ")),
-  );
-const live = data.live && data.environments.length ? liveLatents(shown("live"), data) : null;
-timeline(shown("timeline"), data);
-if (data.environments.length) latentUse(shown("usage"), data, live && ((latent) => live.show(latent)));
-if (data.tables.length) shown("tables").append(...data.tables.map(sortable));
-facts(shown("facts"), data);
+report(data, data.live && new PagePainter(data.live.decoder));

@@ -14,7 +14,7 @@ export function paint(canvas, pixels, [channels, height, width], index = 0) {
   const image = context.createImageData(width, height);
   for (let place = 0; place < height * width; place++) {
     for (let colour = 0; colour < 3; colour++)
-      image.data[4 * place + colour] = 255 * pixels[place * channels + (channels === 1 ? 0 : colour)] + 0.5;
+      image.data[4 * place + colour] = 255 * pixels[place * channels + (channels === 1 ? 0 : colour)];
     image.data[4 * place + 3] = 255;
   }
   context.putImageData(image, index * (width + 1), 0);

@@ -1,0 +1,41 @@
+// Probabilities of environments, as bars in their colours.
+
+import { coloured, element } from "vase/elements.js";
+
+export const NEW = { label: "a new environment", colour: "#888888" };
+
+/** A probability as people read it. */
+export function percent(value) {
+  if (value > 0 && value < 0.001) return "< 0.1 %";
+  if (value < 1 && value > 0.999) return "> 99.9 %";
+  return `${(100 * value).toFixed(value === 0 || value === 1 ? 0 : 1)} %`;
+}
+
+/** One bar whose parts are the probabilities of several environments. */
+export class StackedBar {
+  constructor(environments) {
+    this.environments = environments;
+    this.parts = environments.map(({ colour }) => coloured(element("span", { class: "part" }), colour));
+    this.node = element("div", { class: "stacked", role: "img" }, this.parts);
+  }
+
+  show(probabilities) {
+    const words = probabilities.map((p, s) => `${this.environments[s].label} ${percent(p)}`);
+    this.node.setAttribute("aria-label", words.join(", "));
+    this.node.title = words.join("\n");
+    this.parts.forEach((part, s) => {
+      const share = probabilities[s] ?? 0;
+      part.style.setProperty("--share", share);
+      part.textContent = share > 0.17 ? `${Math.round(100 * share)} %` : "";
+    });
+  }
+}
+
+/** The colours of the environments, in words. */
+export function key(environments) {
+  return element(
+    "ul",
+    { class: "legend" },
+    environments.map(({ label, colour }, s) => coloured(element("li", { class: "dot" }, `${s} ${label}`), colour)),
+  );
+}

@@ -1,0 +1,215 @@
+// Two images: mixed pixel by pixel, which makes them ambiguous, and code by code, which does not.
+
+import { ask, attempt, Latest } from "vase/asking.js";
+import { key, StackedBar } from "vase/bars.js";
+import { coloured, element } from "vase/elements.js";
+import { exportButtons, stripFigure } from "vase/figure.js";
+import { verdict } from "vase/origin.js";
+import { canvasFor, paint } from "vase/picture.js";
+import { POINTS } from "vase/strips.js";
+
+const CONTEXT = 16; // images, unless the slider says otherwise
+
+/** Fill the section. */
+export function twoImages(section, data, painter, model) {
+  return new TwoImages(section, data, painter, model);
+}
+
+class TwoImages {
+  constructor(section, { live, environments }, painter, model) {
+    Object.assign(this, { environments, painter, model });
+    this.mixing = new Latest();
+    this.moving = new Latest();
+    this.known = [...new Set(live.images.map((image) => image.environment))];
+    this.turn = 0; // the slot that the next picked image goes to
+    this.thumbs = element("div", { class: "thumbs" });
+    this.images = [];
+    this.slots = ["A", "B"].map((name, i) => this.slot(name, i));
+    this.share = element("input", {
+      ...{ type: "range", min: 0, max: 1, step: 0.01, value: 0.5, "aria-label": "From image A to image B" },
+      input: () => this.show(),
+    });
+    section.append(
+      element("h2", { id: "two-title" }, "Two images"),
+      element("div", { class: "two-images" }, this.slots[0].node, this.share, this.slots[1].node),
+      element("p", { class: "note" }, "Pick images for A and B; the marked one is next."),
+      element("div", { class: "picker", role: "group", "aria-label": "Images for A and B" }, this.thumbs),
+      element("div", { class: "halves" }, this.pixels(), this.codes()),
+    );
+    for (const [i, image] of live.images.entries()) this.add({ ...image, label: this.label(image, i, live.images) });
+    const first = live.images.findIndex((image) => image.environment === this.known[0]);
+    const last = live.images.findLastIndex((image) => image.environment === this.known.at(-1));
+    this.put(0, this.images[first]);
+    this.put(1, this.images[last]);
+    this.activate(0);
+    this.show();
+    this.drawStrip();
+  }
+
+  label({ environment }, i, images) {
+    const number = images.slice(0, i + 1).filter((image) => image.environment === environment).length;
+    return `image ${number} of ${this.environments[environment].label}`;
+  }
+
+  // ------------------------------------------------------------------ parts
+
+  slot(name, i) {
+    const image = element("img", { alt: "" });
+    const button = element("button", { type: "button", "aria-pressed": "false", click: () => this.activate(i) }, image);
+    const caption = element("span", {}, name);
+    return { name, image, button, node: element("div", { class: "slot" }, button, caption) };
+  }
+
+  pixels() {
+    this.blend = element("img", { alt: "the two images mixed", class: "asked" });
+    this.verdict = element("p", { class: "verdict" });
+    this.alone = new StackedBar(this.environments);
+    this.among = new Map(this.known.map((s) => [s, new StackedBar(this.environments)]));
+    this.count = element("input", {
+      ...{ type: "range", min: 1, max: 32, step: 1, value: CONTEXT, id: "context" },
+      input: () => this.show(),
+    });
+    this.counted = element("output", { for: "context" });
+    const line = (text, bar) => [element("span", {}, text), bar.node];
+    const lines = [...this.among].flatMap(([s, bar]) => line(`among ${this.environments[s].label}`, bar));
+    this.decoded = this.environments.map(({ label, colour }, s) => {
+      const image = element("img", { alt: `the mixture decoded as ${label}` });
+      return {
+        image,
+        node: coloured(element("figure", {}, image, element("figcaption", { class: "dot" }, String(s))), colour),
+      };
+    });
+    return element(
+      "div",
+      {},
+      element("h3", {}, "Mix the pixels"),
+      element("p", { class: "note" }, "What the classifier takes the mixture for, alone and met among other images."),
+      element(
+        "div",
+        { class: "mixture" },
+        this.blend,
+        element(
+          "div",
+          { class: "contexts" },
+          line("alone", this.alone),
+          lines,
+          element("label", { for: "context" }, "images of context"),
+          element("div", { class: "with-value" }, this.count, this.counted),
+        ),
+      ),
+      this.verdict,
+      element(
+        "div",
+        { class: "decoded-as" },
+        this.decoded.map(({ node }) => node),
+      ),
+      key(this.environments),
+    );
+  }
+
+  codes() {
+    this.place = element("select", { id: "two-environment", change: () => this.show(true) });
+    this.place.append(...this.environments.map(({ label }, s) => element("option", { value: s }, `${s} ${label}`)));
+    this.between = canvasFor(this.painter.shape);
+    this.between.className = "asked";
+    this.between.setAttribute("role", "img");
+    this.between.setAttribute("aria-label", "the code between A and B, decoded");
+    this.strip = canvasFor(this.painter.shape, POINTS);
+    this.strip.className = "strip";
+    this.strip.setAttribute("aria-hidden", "true");
+    const figure = () => stripFigure([{ text: "A → B", canvas: this.strip }], this.painter.shape);
+    const buttons = exportButtons("interpolation", figure, () => this.animation());
+    return element(
+      "div",
+      {},
+      element("h3", {}, "Interpolate the codes"),
+      element("p", { class: "note" }, "The code moves in a straight line, and the decoder follows it."),
+      element(
+        "div",
+        { class: "between" },
+        this.between,
+        element(
+          "div",
+          {},
+          element("label", { for: "two-environment" }, "decode as"),
+          this.place,
+          element("p", { class: "note" }, "Export the way from A to B"),
+          buttons,
+        ),
+      ),
+      this.strip,
+    );
+  }
+
+  // ------------------------------------------------------------------ acts
+
+  /** Add an image to choose from. */
+  add(image) {
+    this.images.push(image);
+    const label = `${image.label}, for the slot that is marked`;
+    const choose = () => {
+      this.put(this.turn, image);
+      this.activate(1 - this.turn);
+      this.show(true);
+    };
+    const picture = element("img", { src: image.picture, alt: "" });
+    this.thumbs.append(element("button", { type: "button", "aria-label": label, click: choose }, picture));
+  }
+
+  put(i, image) {
+    const { name, image: picture, button } = this.slots[i];
+    this.slots[i].chosen = image;
+    picture.src = image.picture;
+    button.setAttribute("aria-label", `image ${name}: ${image.label}. Press to choose another one`);
+    if (i === 0) this.place.value = image.environment;
+  }
+
+  /** The slot that the next image goes to. */
+  activate(i) {
+    this.turn = i;
+    this.slots.forEach(({ button }, j) => button.setAttribute("aria-pressed", String(i === j)));
+  }
+
+  code(share) {
+    const [a, b] = this.slots.map(({ chosen }) => chosen.code);
+    return a.map((value, n) => (1 - share) * value + share * b[n]);
+  }
+
+  show(images = false) {
+    const share = Number(this.share.value);
+    const [first, second] = this.slots.map(({ chosen }) => chosen.picture);
+    const question = { model: this.model, first, second, share, context: Number(this.count.value) };
+    this.share.setAttribute("aria-valuetext", `${Math.round(100 * share)} % of image B`);
+    this.counted.textContent = this.count.value;
+    this.mixing.run(async () => this.showMixture(await (await ask("mix", question)).json()));
+    this.moving.run(async () => {
+      const [pixels] = await this.painter.decode([this.code(share)], Number(this.place.value));
+      paint(this.between, pixels, this.painter.shape);
+    });
+    if (images) this.drawStrip();
+  }
+
+  showMixture(found) {
+    const { picture, probabilities, among, as } = found;
+    this.blend.src = picture;
+    this.verdict.replaceChildren(...verdict(found, this.environments));
+    this.alone.show(probabilities);
+    for (const [s, bar] of this.among) if (among[s]) bar.show(among[s]);
+    this.decoded.forEach(({ image }, s) => (image.src = as[s].picture));
+  }
+
+  drawStrip() {
+    const codes = Array.from({ length: POINTS }, (_, i) => this.code(i / (POINTS - 1)));
+    attempt(async () => {
+      const pictures = await this.painter.decode(codes, Number(this.place.value));
+      pictures.forEach((pixels, i) => paint(this.strip, pixels, this.painter.shape, i));
+    });
+  }
+
+  /** From A to B and back. */
+  animation() {
+    const there = Array.from({ length: 16 }, (_, i) => this.code(i / 15));
+    const codes = [...there, ...there.slice(1, -1).reverse()];
+    return { model: this.model, codes, environments: Number(this.place.value), tiles: 1, columns: 1 };
+  }
+}
