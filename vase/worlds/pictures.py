@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import IO
 
 from PIL import Image, ImageOps
 
@@ -11,7 +12,7 @@ MAX_PIXELS = 64_000_000  # of a picture that is decoded: 192 MB in colour
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"})
 
 
-def read_picture(file: Path, mode: str | None = None, size: int | None = None) -> Image.Image:
+def read_picture(file: Path | IO[bytes], mode: str | None = None, size: int | None = None) -> Image.Image:
     """Read one picture in a mode of PIL, by default L if it is grey, else RGB; as a square of ``size`` if given.
 
     It is turned as its EXIF orientation says. What is transparent is shown on white.
@@ -28,7 +29,8 @@ def read_picture(file: Path, mode: str | None = None, size: int | None = None) -
             grey = picture.mode in {"1", "L", "LA", "La"}
             picture = _on_white(picture).convert(mode or ("L" if grey else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
+        name = f"picture {str(file)!r}" if isinstance(file, Path) else "a picture"
+        raise ValueError(f"{name} cannot be read ({error}); repair it or take it away") from error
     return picture if size is None else picture.resize((size, size), Image.Resampling.BILINEAR)
 
 
