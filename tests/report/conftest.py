@@ -1,8 +1,7 @@
-"""One short run that all tests of the report share, and a real browser where there is one."""
+"""One short run that all tests of the report share."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,6 @@ from visits import Visit
 
 from vase.report.build import write_report
 from vase.training import RunDirectory, RunSettings, train
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 
 
 @pytest.fixture(scope="session")
@@ -30,19 +26,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 def report(run: RunDirectory) -> Path:
     """The report of that run."""
     return write_report(run.path)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Headless Chromium, closed with its module: its event loop would be in the way of other tests."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("needs a browser: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(QUIET))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
