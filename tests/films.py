@@ -1,4 +1,4 @@
-"""Frames, videos and folders of pictures that the tests make: noise under a light, which a shift monitor tells apart."""
+"""Frames, videos and folders of pictures that the tests make: noise under a light, which a monitor tells apart."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from films import DAY, NIGHT, film, noise, write_pictures, write_video
 
 from vase.cli import main
 
-OPTIONS = "--learner monitor --size 16 --batch-size 16 --set environments.patience=3".split()
+OPTIONS = ["--learner", "monitor", "--size", "16", "--batch-size", "16", "--set", "environments.patience=3"]
 
 
 def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
