@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "are in VASE_ENVIRONMENT, VASE_PREVIOUS, VASE_IS_NEW, VASE_SENTENCE, VASE_SNAPSHOT, ...",
     )
     parser.add_argument("--webhook", metavar="URL", help="post the Change record as JSON to this address")
+    parser.add_argument(
+        "--page", action="store_true", help="serve the live timeline to your browser, on this machine only"
+    )
+    parser.add_argument(
+        "--port", type=whole_number, default=0, metavar="N", help="port of --page (default: a free one)"
+    )
     parser.add_argument("--json", action="store_true", help="write rows to standard output instead of the timeline")
     parser.add_argument(
         "--checkpoint-every", type=whole_number, metavar="N", help="batches between two checkpoints (default: 100)"
@@ -99,6 +106,8 @@ def run(arguments: argparse.Namespace) -> None:
         observers.append(Hook("the command of --on-switch", command(arguments.on_switch), shown.on_note))
     if arguments.webhook:
         observers.append(Hook("the webhook", webhook(arguments.webhook), shown.on_note))
+    if arguments.page:
+        observers.append(_live_page(out, arguments.port, shown.on_note))
     with interruptible() as stop:
         steps = watch(
             arguments.source, out=out, resume=arguments.resume, observers=observers, stop=stop, **_given(arguments)
@@ -107,6 +116,16 @@ def run(arguments: argparse.Namespace) -> None:
     end = "stopped" if stop.is_set() else "the source has ended"
     count = f"{last.frames:,} frames in {last.step:,} batches" if last else "nothing new"
     shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: vase watch --resume --out {out}")
+
+
+def _live_page(out: Path, port: int, note: Callable[[str], None]) -> Any:
+    try:
+        from vase.watching.live_page import LivePage
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"--page needs {error.name}, which is not installed: pip install 'vase-lifelong[explorer]'."
+        ) from None
+    return LivePage(out, port, note)
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:

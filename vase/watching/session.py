@@ -31,7 +31,7 @@ MAX_BROKEN_ROWS = 1000
 def watch(
     source: AnySource | Source | None = None,
     *,
-    learner: Watches | None = None,
+    learner: Watches | str | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     settings: WatchSettings | None = None,
@@ -45,7 +45,8 @@ def watch(
         source: a folder that fills up, a video file, a camera (0, /dev/video0, rtsp://...), "-" for standard input, an
             iterable of arrays, or any object that follows `vase.watching.Source`. A resumed watch may leave it out, or
             go on with another one.
-        learner: a learner of yours, which learns; by default a new one, or the `model` of the settings.
+        learner: a learner of yours, or the name of one ("vase", "monitor", "module:Class"); by default the `model` of
+            the settings, or a new VASE.
         out: a directory for rows, checkpoints and snapshots; None records nothing.
         resume: go on with the watch in `out`.
         settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, frozen=True`.
@@ -54,24 +55,25 @@ def watch(
 
     >>> import numpy as np
     >>> frames = (np.full((48, 64, 3), 100, np.uint8) for _ in range(128))
-    >>> [step.frames for step in watch(frames, learner=None, preset="smoke")]
+    >>> [step.frames for step in watch(frames, learner="monitor")]
     [64, 128]
     """
     directory = None if out is None else WatchDirectory(out)
     if resume and directory is None:
         raise ValueError("resume=True: name the directory of the watch with out=...")
     before = directory.settings() if resume and directory is not None else None
-    wanted = replace(settings or before or WatchSettings(), **options)
+    given, name = (None, learner) if isinstance(learner, str) else (learner, None)
+    wanted = replace(settings or before or WatchSettings(), **options | ({"learner": name} if name else {}))
     opened = open_source(_named(source, wanted), idle=wanted.idle, raw=wanted.raw)
     wanted = replace(wanted, source=opened.name)
     if directory is None:
-        found = make_watch_learner(wanted, learner)
+        found = make_watch_learner(wanted, given)
     elif before is None:
         directory.require_free()
-        found = make_watch_learner(wanted, learner)
+        found = make_watch_learner(wanted, given)
     else:
         _require_same(wanted, before, directory)
-        found = resumed_watch_learner(wanted, directory, learner)
+        found = resumed_watch_learner(wanted, directory, given)
     return Session(opened, found, wanted, directory, observers, stop or threading.Event()).steps()
 
 
