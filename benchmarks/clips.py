@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from vase.machine import commit, cpu_name
+from vase.machine import cpu_name
 from vase.watching.frames import Frame
 from vase.watching.records import Watched
 from vase.watching.session import watch
@@ -84,7 +84,7 @@ def main() -> None:
     settings = WatchSettings(learner=arguments.learner, batch_size=arguments.batch_size)
     words = " ".join(Path(text).name for text in arguments.clips)
     command = f"python -m benchmarks.clips {words} --learner {settings.learner} --batch-size {settings.batch_size}"
-    found = {"command": command, "commit": commit(), "cpu": cpu_name(), **measure(clips, settings)}
+    found = {"command": command, "cpu": cpu_name(), **measure(clips, settings)}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps(found, indent=1, ensure_ascii=False))

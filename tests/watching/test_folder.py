@@ -63,6 +63,32 @@ def test_a_picture_that_is_being_written_is_waited_for_and_a_broken_one_is_not(t
     assert [(type(event), event.label) for event in found] == [(Broken, "00001.png"), (Frame, "00000.png")]
 
 
+def test_a_folder_that_goes_away_is_waited_for(tmp_path: Path) -> None:
+    """A share that is unmounted after the first look and mounted again after the second wait."""
+    folder, elsewhere = tmp_path / "share", tmp_path / "elsewhere"
+    write_pictures(folder, noise(1, 1))
+    waits = 0
+
+    def wait(seconds: float) -> bool:
+        nonlocal waits
+        if seconds:
+            waits += 1
+            if waits == 1:
+                folder.rename(elsewhere)
+            if waits == 3:
+                write_pictures(elsewhere, noise(1, 1), start=1)
+                elsewhere.rename(folder)
+        return waits > 4
+
+    found = list(FolderSource(folder).events(wait))
+    assert [getattr(event, "event", None) or event.label for event in found] == [
+        "00000.png",
+        "lost",
+        "back",
+        "00001.png",
+    ]
+
+
 def test_it_goes_on_after_what_it_has_handed_out(tmp_path: Path) -> None:
     write_pictures(tmp_path, noise(1, 4))
     source = FolderSource(tmp_path, idle=0)

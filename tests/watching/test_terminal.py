@@ -11,7 +11,7 @@ from rich.console import Console
 
 from vase.watching.session import watch
 from vase.watching.settings import WatchSettings
-from vase.watching.terminal import JsonLines, Lines, Timeline, colour, strip, terminal
+from vase.watching.terminal import JsonLines, Lines, Timeline, colour, sparkline, strip, terminal
 
 SETTINGS = WatchSettings(learner="monitor", size=16, batch_size=16, overrides={"environments.patience": 3})
 SCENES = ((DAY, 192), (NIGHT, 96))  # 12 batches and 6; the night is announced with batch 15
@@ -54,6 +54,11 @@ def test_a_long_watch_is_squeezed_into_the_width() -> None:
     """1,000 batches in 10 cells: the change after 500 is in the middle."""
     cells = strip([(1, 0), (501, 1)], 1000, 10)
     assert [str(span.style) for span in cells.spans] == [colour(0)] * 5 + [colour(1)] * 5
+
+
+def test_bars_are_logarithmic() -> None:
+    """Each bar begins at 2.5 times the one before: 0.25, 0.625, 1.5625, 3.9, 9.8, 24.4, 61."""
+    assert sparkline([0, 0.24, 0.26, 0.63, 1.57, 4, 10, 25, 62, 1e9, float("nan")]) == "▁▁▂▃▄▅▆▇██ "
 
 
 def test_names_of_files_cannot_write_to_the_terminal() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vase.watching.frames import Broken, Event, Frame
+from vase.watching.frames import Broken, Event, Frame, Notice
 from vase.worlds.folders import ENDINGS
 from vase.worlds.pictures import read_picture
 
@@ -33,10 +33,14 @@ class FolderSource:
 
     def events(self, wait: Callable[[float], bool]) -> Iterator[Event]:
         """Every picture once."""
-        waited = 0.0
+        waited, lost = 0.0, False
         while not wait(0):
-            found = False
-            for event in self._look():
+            found, present = False, self._present()
+            if lost != (present is None):
+                lost = not lost
+                word = "is lost; looking for it until it is back" if lost else "is back"
+                yield Notice("lost" if lost else "back", f"folder {self.name} {word}")
+            for event in self._new(present or set()):
                 found = True
                 yield event
                 if wait(0):
@@ -47,10 +51,19 @@ class FolderSource:
             if not found and wait(POLL):
                 return
 
-    def _look(self) -> Iterator[Event]:
-        """The pictures that are new since the last look."""
-        present = {entry.name for entry in os.scandir(self.path) if _is_picture(entry)}
+    def _present(self) -> set[str] | None:
+        """The names of the pictures that are there; None if the folder is not."""
+        try:
+            with os.scandir(self.path) as entries:
+                present = {entry.name for entry in entries if _is_picture(entry)}
+        except OSError:
+            return None
         self._seen &= present  # what was taken away need not be remembered
+        self._unfinished = {name: size for name, size in self._unfinished.items() if name in present}
+        return present
+
+    def _new(self, present: set[str]) -> Iterator[Event]:
+        """The pictures that are new since the last look."""
         for name in sorted(present - self._seen):
             event = self._read(name)
             if event is not None:

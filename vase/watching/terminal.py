@@ -24,7 +24,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _GREY = "#8C8C8C"
 _LISTED = 12  # environments in the legend
 _RATE_OVER = 20  # batches over which frames per second are measured
-_FULL = 1.0  # effect, in standard deviations of single images, that fills the curve
+_SMALLEST, _FACTOR = 0.25, 2.5  # effect of the second bar, and how many times as much each further bar stands for
 
 
 def printable(text: str) -> str:
@@ -160,13 +160,21 @@ def strip(periods: list[tuple[int, int]], last: int, width: int) -> Text:
 
 
 def sparkline(values: Iterable[float]) -> str:
-    """Values from 0 to `_FULL` as bars; a blank where nothing was measured.
+    """Values as bars on a logarithmic scale; a blank where nothing was measured.
 
-    >>> sparkline([0.0, 0.5, 2.0, float("nan")])
-    '▁▅█ '
+    The bars begin at 0, 0.25, 0.63, 1.6, 3.9, 9.8, 24 and 61 standard deviations.
+
+    >>> sparkline([0.0, 0.5, 2.0, 100.0, float("nan")])
+    '▁▂▄█ '
     """
-    top = len(_BARS) - 1
-    return "".join(" " if math.isnan(v) else _BARS[min(top, round(max(0.0, v) / _FULL * top))] for v in values)
+
+    def bar(value: float) -> str:
+        if math.isnan(value):
+            return " "
+        level = 0 if value < _SMALLEST else 1 + int(math.log(value / _SMALLEST, _FACTOR))
+        return _BARS[min(level, len(_BARS) - 1)]
+
+    return "".join(bar(value) for value in values)
 
 
 def colour(environment: int) -> str:
