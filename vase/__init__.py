@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vase.learners.records import Inference as Inference
     from vase.learners.records import Step as Step
     from vase.learners.vase import VASE as VASE
+    from vase.watching.session import watch as watch
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = attach(
@@ -26,6 +27,7 @@ __getattr__, __dir__, __all__ = attach(
         "Inference": "learners.records",
         "ShiftMonitor": "learners.monitor",
         "Step": "learners.records",
+        "watch": "watching.session",
     },
 )
 __all__ += ["__version__"]

@@ -83,7 +83,7 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if starting and faces and "stream" in given and "faces" in StreamSpec.parse(given["stream"]).picture_folders:
         given.setdefault("faces", faces)
     given |= {name: absolute(given[name]) for name in FOLDERS if given.get(name)}
-    return given | ({"overrides": _assignments(given["overrides"])} if "overrides" in given else {})
+    return given | ({"overrides": assignments(given["overrides"])} if "overrides" in given else {})
 
 
 def new_settings(given: dict[str, Any]) -> RunSettings:
@@ -91,7 +91,7 @@ def new_settings(given: dict[str, Any]) -> RunSettings:
     return RunSettings.of(given.get("preset", "laptop"), **given)
 
 
-def _assignments(texts: list[str]) -> dict[str, str]:
+def assignments(texts: list[str]) -> dict[str, str]:
     """The values of --set, by field of the configuration."""
     found = {}
     for text in texts:

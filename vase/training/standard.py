@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +19,11 @@ from vase.metrics.probes import ProbeSettings, ProbeSuite
 from vase.metrics.worlds import measure_world
 from vase.rows import EndRow, MeasuresRow, PositionLatents, Row, StageRow, StepRow, SwitchRow
 from vase.training.callbacks import Callback, Run
+from vase.training.columns import finite, step_columns, switch_columns
 from vase.training.fingerprints import Fingerprints
 from vase.training.imagination import Imagination
 from vase.training.plan import frozen_settings, probe_settings
 
-_LOSSES = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder", "classifier")
 _POSITION_SALT, _MEASURES_SALT = 20_180_820, 20_181_203
 """Keep the random numbers of different measurements apart."""
 
@@ -84,10 +83,7 @@ class Switches(Callback):
             "environment": step.environment,
             "is_new": step.is_new,
             **compared,
-            "reasons": list(step.reasons),
-            **_evidence(step),
-            "posterior": [finite(value) for value in step.posterior.tolist()],
-            "change": None if step.change is None else step.change.to_row(),
+            **switch_columns(step),
         }
         return [cast(SwitchRow, row)]
 
@@ -101,26 +97,7 @@ class StepRows(Callback):
     def on_step(self, run: Run, step: Step) -> list[StepRow]:
         if run.step % self.every:
             return []
-        row = {
-            **run.row("step"),
-            "environment": step.environment,
-            "held": step.held,
-            **{name: finite(getattr(step, name)) for name in _LOSSES},
-            "atypicality": [finite(value) for value in step.atypicality.tolist()],
-            "mask": step.mask.tolist(),
-            **_evidence(step),
-        }
-        return [cast(StepRow, row)]
-
-
-def _evidence(step: Step) -> dict[str, float | None]:
-    """How strange the batch was; None where nothing was tested."""
-    return {"p_value": finite(step.p_value), "effect": finite(step.effect)}
-
-
-def finite(value: float) -> float | None:
-    """A number with the seven digits that float32 holds; None for what JSON cannot hold."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+        return [cast(StepRow, {**run.row("step"), **step_columns(step)})]
 
 
 @dataclass

@@ -32,8 +32,8 @@ def read_picture(
             grey = picture.mode in {"1", "L", "LA", "La"}
             picture = _on_white(picture).convert(mode or ("L" if grey else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        name = f" {str(file)!r}" if isinstance(file, Path) else ""
-        raise ValueError(f"picture{name} cannot be read ({error}); repair it or take it away") from error
+        name = f"picture {str(file)!r}" if isinstance(file, Path) else "a picture"
+        raise ValueError(f"{name} cannot be read ({error}); repair it or take it away") from error
     return picture if size is None else picture.resize((size, size), Image.Resampling.BILINEAR)
 
 

@@ -72,7 +72,9 @@ export function card(change, environments) {
   const known = change.is_new ? "a new environment" : "a known environment";
   const when = change.false_alarm
     ? "a false alarm: the world had not changed"
-    : `${change.delay} batches after the world changed`;
+    : change.delay !== null && `${change.delay} batches after the world changed`;
+  const name = (s) => (s < 0 ? "unknown" : s);
+  const what = [`${name(change.from)} → ${name(change.environment)}`, change.environment < 0 || known, when];
   const pictures = (images, s, label) => {
     const tiles = images.map((image) => element("img", { src: image, alt: "" }));
     const group = element("div", { class: "tiles", role: "img", "aria-label": `images ${label} the switch` }, tiles);
@@ -82,7 +84,7 @@ export function card(change, environments) {
     "div",
     { class: "card" },
     element("h4", {}, `Switch at step ${change.step.toLocaleString("en")}`),
-    element("p", {}, `${change.from} → ${change.environment}, ${known}, ${when}.`),
+    element("p", {}, `${what.filter((part) => typeof part === "string").join(", ")}.`),
     change.before.length
       ? element(
           "div",

@@ -59,6 +59,7 @@ export class StagesTrack {
 }
 
 function bar(span, environments) {
+  if (span.environment < 0) return { ...span, texts: ["unknown", "?"], colour: "gray" };
   const environment = environments[span.environment];
   const number = String(span.environment);
   return environment && { ...span, texts: [`environment ${number}`, number], colour: environment.colour };
