@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import numpy as np
+from jaxtyping import UInt8
 from PIL import Image, ImageOps
 
 MAX_PIXELS = 64_000_000  # of a picture that is decoded: 192 MB in colour
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"})
 
 
-def read_picture(file: Path, mode: str | None = None, size: int | None = None) -> Image.Image:
-    """Read one picture in a mode of PIL, by default L if it is grey, else RGB; as a square of ``size`` if given.
+def read_picture(file: Path, mode: str | None = None, least: tuple[int, int] | None = None) -> Image.Image:
+    """Read one picture in a mode of PIL, by default L if it is grey, else RGB.
 
-    It is turned as its EXIF orientation says. What is transparent is shown on white.
+    It is turned as its EXIF orientation says. What is transparent is shown on white. A picture that will be shrunk to
+    ``least``, height and width, is decoded at a whole fraction of its size, of area averages: faster, and smaller.
     """
     try:
         with warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning):
@@ -24,12 +27,21 @@ def read_picture(file: Path, mode: str | None = None, size: int | None = None) -
                 raise ValueError(f"it has {opened.width}×{opened.height} pixels, more than {MAX_PIXELS:,}; shrink it")
             if opened.mode not in _MODES:
                 raise ValueError(f"it has mode {opened.mode}, save it with 8 bits per channel")
+            if least is not None:
+                opened.draft(None, (2 * max(least), 2 * max(least)))  # JPEG alone can; elsewhere it does nothing
             picture = ImageOps.exif_transpose(opened)
             grey = picture.mode in {"1", "L", "LA", "La"}
             picture = _on_white(picture).convert(mode or ("L" if grey else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"picture {str(file)!r} cannot be read ({error}); repair it or take it away") from error
-    return picture if size is None else picture.resize((size, size), Image.Resampling.BILINEAR)
+    factor = 1 if least is None else min(picture.height // (2 * least[0]), picture.width // (2 * least[1]))
+    return picture.reduce(factor) if factor > 1 else picture
+
+
+def as_planes(picture: Image.Image, channels: int) -> UInt8[np.ndarray, "C H W"]:
+    """The pixels of a picture in grey (1 channel) or colour (3)."""
+    pixels = np.asarray(picture.convert("L" if channels == 1 else "RGB"))
+    return pixels[None] if channels == 1 else np.moveaxis(pixels, 2, 0)
 
 
 def _on_white(picture: Image.Image) -> Image.Image:
