@@ -63,7 +63,7 @@ def _to_tensor(images: np.ndarray) -> Tensor:
 
 
 def _stacked(images: Any, shape: tuple[int, int, int]) -> np.ndarray:
-    """Lists and arrays of other libraries; pictures of PIL get the learner's channels, and its size if theirs differ."""
+    """Lists and arrays of other libraries; pictures of PIL get the learner's channels, and its size if need be."""
     if isinstance(images, list | tuple) and images and all(isinstance(image, Image.Image) for image in images):
         mode = {1: "L", 3: "RGB", 4: "RGBA"}.get(shape[0], "RGB")
         images = [np.asarray(image.convert(mode)) for image in images]

@@ -38,7 +38,7 @@ def test_operations_by_hand() -> None:
     encoder = 16 * 16 * 1 * 2 + 4 * 16 * 2 * 4 + 4 * 4 * 8 + 8 * 6
     broadcast = 3 * 8 + 8 * 4 + 4 * (2 * 4 + 4 * 4 + 16 * 4 * 2) + 16 * 16 * 2 * 1
     assert network_size(config).operations == 6 * (encoder + broadcast)  # two per product, and twice as many backward
-    grown = 16 * 4 * (2 * 4 * 4 + 1 * 2 * 16) + 4 * 4 * 8 + 3 * 8
+    grown = 3 * 8 + 8 * 16 + 4 * 16 * 4 * 2 + 16 * 16 * 2 * 1
     transposed = config.with_values({"network.decoder": "transposed"})
     assert network_size(transposed).operations == 6 * (encoder + grown)
 
