@@ -476,7 +476,7 @@ BAD = [
     np.full((4, 1, 32, 32), 1.5),
     np.full((4, 1, 32, 32), -0.1),
     np.zeros((4, 3, 32, 32), np.uint8),
-    np.zeros((4, 1, 28, 28), np.uint8),
+    np.zeros((4, 1, 1, 32, 32), np.uint8),
     np.zeros((4, 1, 32, 32), np.int64),
     "images",
     None,
