@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vase.fields import build, leaves, parse
 from vase.spelling import did_you_mean
+from vase.suggestions import suggest
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (lambda value: value > 0, "positive"),
@@ -29,7 +31,7 @@ def _validate(part: Any, prefix: str, **fields: str) -> None:
     """Give every field its declared type, and check ranges: names of fields, with spaces between, for each rule."""
     for name, hint in typing.get_type_hints(type(part)).items():
         if not dataclasses.is_dataclass(hint):
-            object.__setattr__(part, name, _parse(prefix + name, getattr(part, name), hint))
+            object.__setattr__(part, name, parse(prefix + name, getattr(part, name), hint))
     for rule, names in fields.items():
         holds, words = _RULES[rule]
         for name in names.split():
@@ -239,14 +241,6 @@ class VASEConfig:
         _validate(self, "", positive="learning_rate")
         shape_ok = len(self.image_shape) == 3 and 0 < min(self.image_shape) <= max(self.image_shape) <= 4096
         _require(shape_ok, "image_shape", self.image_shape, "(channels, height, width), positive and at most 4096")
-        stride = 2 ** len(self.network.channels)
-        _require(
-            self.image_shape[1] % stride == 0 and self.image_shape[2] % stride == 0,
-            "image_shape",
-            self.image_shape,
-            f"divisible by {stride} in height and width (one halving per convolution in "
-            f"network.channels={self.network.channels}); pad or resize the images, or use fewer convolutions",
-        )
         _require(
             (self.network.likelihood, self.environments.loss) != ("gaussian", "nll"),
             "environments.loss",
@@ -310,6 +304,21 @@ class VASEConfig:
             batch_size=32,
         )
 
+    @classmethod
+    def for_data(
+        cls, images: Any, *, stage_steps: int = 3000, report: Callable[[str], object] | None = print
+    ) -> VASEConfig:
+        """A configuration for your images: `laptop` with the size, likelihood, latents and capacity that suit them.
+
+        `images` are some of each world to come: an array, or a world. The reasons are printed, one line each, or handed
+        to `report`; `vase.suggestions.suggest` has them as data.
+        """
+        found = suggest(images)
+        if report is not None:
+            for reason in found.reasons:
+                report(reason)
+        return cls.laptop(stage_steps=stage_steps).with_values(found.values)
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`."""
         return dataclasses.asdict(self)
@@ -317,7 +326,7 @@ class VASEConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> VASEConfig:
         """Rebuild a configuration from `to_dict` or from parsed JSON."""
-        return _from_dict(cls, values, "")
+        return build(cls, values, "")
 
     def with_values(self, values: dict[str, Any]) -> VASEConfig:
         """A copy with fields replaced by dotted name; strings are parsed by the field's type.
@@ -325,7 +334,7 @@ class VASEConfig:
         >>> VASEConfig().with_values({"capacity.gamma": "7", "dreaming.enabled": "no"}).capacity.gamma
         7.0
         """
-        known = dict(_leaves(type(self), ""))
+        known = dict(leaves(type(self), ""))
         tree = self.to_dict()
         for name, value in values.items():
             if name not in known:
@@ -334,7 +343,7 @@ class VASEConfig:
             node = tree
             for part in path:
                 node = node[part]
-            node[last] = _parse(name, value, known[name])
+            node[last] = parse(name, value, known[name])
         return type(self).from_dict(tree)
 
 
@@ -350,52 +359,3 @@ def preset(name: str, image_shape: tuple[int, int, int] | None = None, stage_ste
     if name == "laptop" and stage_steps is not None:
         given["stage_steps"] = stage_steps
     return makers[name](**given)
-
-
-def _leaves(cls: type, prefix: str) -> typing.Iterator[tuple[str, Any]]:
-    for name, hint in typing.get_type_hints(cls).items():
-        if dataclasses.is_dataclass(hint):
-            yield from _leaves(typing.cast(type, hint), f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", hint
-
-
-def _from_dict(cls: Any, values: dict[str, Any], prefix: str) -> Any:
-    hints = typing.get_type_hints(cls)
-    if not isinstance(values, dict):
-        raise ValueError(f"{prefix.rstrip('.') or 'configuration'}={values!r}: must be an object of named fields.")
-    for name in values:
-        if name not in hints:
-            raise ValueError(f"unknown field {prefix + name!r}{did_you_mean(name, hints)}")
-    return cls(
-        **{
-            name: _from_dict(hints[name], value, f"{prefix}{name}.")
-            if dataclasses.is_dataclass(hints[name])
-            else _parse(prefix + name, value, hints[name])
-            for name, value in values.items()
-        }
-    )
-
-
-def _parse(name: str, value: Any, hint: Any) -> Any:
-    """Turn a string (from a command line) or a JSON value into the type of a field."""
-    if typing.get_origin(hint) is Literal:
-        *others, last = map(repr, typing.get_args(hint))
-        _require(value in typing.get_args(hint), name, value, f"{', '.join(others)} or {last}")
-        return value
-    if typing.get_origin(hint) is tuple:
-        parts = value.replace("x", ",").strip("()[] ").split(",") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple):
-            raise ValueError(f"{name}={value!r}: not a value of type tuple.")
-        return tuple(_parse(name, part, int) for part in parts if part != "")
-    try:
-        if hint is bool:
-            words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False}
-            return value if isinstance(value, bool) else ({**words, "0": False})[str(value).strip().lower()]
-        if hint is int and not isinstance(value, bool) and float(value) == int(float(value)):
-            return int(float(value))
-        if hint is float and not isinstance(value, bool) and math.isfinite(float(value)):
-            return float(value)
-    except (KeyError, ValueError, TypeError, OverflowError):
-        pass
-    raise ValueError(f"{name}={value!r}: not a value of type {hint.__name__}.")

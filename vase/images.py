@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, UInt8
+from PIL import Image
 from torch import Tensor
+
+from vase.resize import fit_images, say_framing
 
 LAYOUTS = "(B,C,H,W), (B,H,W,C) or (B,H,W)"
 
@@ -17,14 +20,12 @@ def as_images(
 ) -> Float[Tensor, "B C H W"]:
     """Check a batch of images and bring it to float32 in [0,1] with shape (B, *shape).
 
-    Accepts NumPy or torch, uint8 or floating point in [0,1], any memory layout, in the shapes (B,C,H,W), (B,H,W,C) or
-    (B,H,W).
+    Accepts NumPy or torch, uint8 or floating point in [0,1], any memory layout, in the shapes (B,C,H,W), (B,H,W,C),
+    (B,H,W) or, as scikit-learn has them, (B, C·H·W); and lists of pictures of PIL. Images of another height and width
+    are centre-cropped and resized by area; a line in the log says so, once for each size.
     """
     if not isinstance(images, np.ndarray | Tensor):
-        try:
-            images = np.asarray(images)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"images of type {type(images).__name__}: pass a NumPy array or a torch tensor.") from error
+        images = _stacked(images, shape)
     x = images.detach() if isinstance(images, Tensor) else _to_tensor(images)
     if x.dtype != torch.uint8 and not x.dtype.is_floating_point:
         raise TypeError(
@@ -61,7 +62,23 @@ def _to_tensor(images: np.ndarray) -> Tensor:
     return torch.from_numpy(np.array(images, order="C"))
 
 
+def _stacked(images: Any, shape: tuple[int, int, int]) -> np.ndarray:
+    """Lists and arrays of other libraries; pictures of PIL get the learner's channels, and its size if need be."""
+    if isinstance(images, list | tuple) and images and all(isinstance(image, Image.Image) for image in images):
+        mode = {1: "L", 3: "RGB", 4: "RGBA"}.get(shape[0], "RGB")
+        images = [np.asarray(image.convert(mode)) for image in images]
+        if len({image.shape for image in images}) > 1:
+            images = [_resized(torch.from_numpy(image[None].copy()), shape)[0].numpy() for image in images]
+    if hasattr(images, "tocsr"):
+        raise TypeError("a sparse matrix: sparse input is not supported; pass images.toarray().")
+    try:
+        return np.asarray(images)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"images of type {type(images).__name__}: pass a NumPy array or a torch tensor.") from error
+
+
 def _arrange(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    """Images of the right layout and size."""
     c, h, w = shape
     if x.ndim == 4 and x.shape[1:] == (c, h, w):
         return x.contiguous()
@@ -69,10 +86,25 @@ def _arrange(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
         return x.permute(0, 3, 1, 2).contiguous()
     if x.ndim == 3 and c == 1 and x.shape[1:] == (h, w):
         return x[:, None].contiguous()
-    raise ValueError(
-        f"images of shape {tuple(x.shape)}: this learner takes {LAYOUTS} with C,H,W = {c},{h},{w}; "
-        "resize or convert them, or build the learner with another image_shape."
-    )
+    if x.ndim == 2 and x.shape[1] == c * h * w:
+        return x.reshape(-1, c, h, w).contiguous()
+    return _resized(x, shape)
+
+
+def _resized(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    c, h, w = shape
+    if 0 in x.shape or not ((x.ndim == 4 and c in (x.shape[1], x.shape[3])) or (x.ndim == 3 and c == 1)):
+        raise ValueError(
+            f"images of shape {tuple(x.shape)}: this learner takes {LAYOUTS} with C = {c}, "
+            f"and has C,H,W = {c},{h},{w}; convert them, or build the learner with another image_shape."
+        )
+    if x.ndim == 3:
+        x = x[:, None]
+    elif x.shape[1] != c:
+        x = x.permute(0, 3, 1, 2)
+    say_framing((x.shape[2], x.shape[3]), (h, w), "crop")
+    pixels = x.cpu().numpy() if x.dtype == torch.uint8 else x.float().cpu().numpy()
+    return torch.from_numpy(np.ascontiguousarray(fit_images(pixels, (h, w)))).to(x.device)
 
 
 def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:

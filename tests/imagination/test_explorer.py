@@ -382,7 +382,7 @@ class Exploding(Brightness):
         (lambda: Explorer(eye(), Translation(), latents=[4]), ValueError, "latents 0 to 3"),
         (lambda: Explorer(eye(), Translation(), latents=[]), ValueError, "at least one"),
         (lambda: Explorer(eye(), Translation(), latents=np.ones(4, bool)), ValueError, "np.flatnonzero"),
-        (lambda: Explorer(eye(), Translation()).learn(np.zeros((2, 8, 8))), ValueError, "images of shape"),
+        (lambda: Explorer(eye(), Translation()).learn(np.zeros((2, 5))), ValueError, "images of shape"),
         (lambda: Explorer(eye(), Translation()).imagine(blobs(2, 0), n=0), ValueError, "n=0"),
         (lambda: Explorer(eye(), Translation()).imagine(blobs(2, 0), np.zeros((3, 4))), ValueError, r"\(2, 4\)"),
         (lambda: Explorer(eye(), Translation()).imagine(blobs(2, 0), [np.nan] * 4), ValueError, "NaN"),

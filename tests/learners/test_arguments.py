@@ -18,7 +18,7 @@ IMAGES = np.random.default_rng(0).random((4, 16, 16))
 
 @pytest.fixture(scope="module")
 def model() -> VASE:
-    return VASE(CONFIG, device="cpu").fit([IMAGES, IMAGES])
+    return VASE(CONFIG, device="cpu").fit(iter([IMAGES, IMAGES]))
 
 
 @pytest.mark.parametrize("latents", [[True, False, True, False], np.array([True, False, True, False])])
@@ -81,7 +81,7 @@ def test_seeds_that_are_none(model: VASE, seed: Any) -> None:
 
 
 def test_a_numpy_seed_is_saved_as_a_number(tmp_path: Path) -> None:
-    ours, theirs = (VASE(CONFIG, seed=seed, device="cpu").fit([IMAGES]) for seed in (np.int64(7), 7))
+    ours, theirs = (VASE(CONFIG, seed=seed, device="cpu").fit(iter([IMAGES])) for seed in (np.int64(7), 7))
     ours.save(tmp_path / "model")
     assert VASE.load(tmp_path / "model").seed == 7
     np.testing.assert_array_equal(ours.transform(IMAGES), theirs.transform(IMAGES))

@@ -52,7 +52,7 @@ def test_a_copy_learns_on_like_the_original(make: Copy, moment: int) -> None:
 
 
 def test_a_clone_has_learnt_nothing() -> None:
-    model = VASE(CONFIG, device="cpu").fit(batches(2))
+    model = VASE(CONFIG, device="cpu").fit(iter(batches(2)))
     assert clone(model).steps == 0
 
 
@@ -61,7 +61,7 @@ def test_a_clone_has_learnt_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def state() -> dict[str, Any]:
-    return VASE(CONFIG, device="cpu").fit(batches(2)).state_dict()
+    return VASE(CONFIG, device="cpu").fit(iter(batches(2))).state_dict()
 
 
 def test_shapes_are_those_of_the_networks() -> None:

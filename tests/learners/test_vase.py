@@ -459,7 +459,9 @@ def test_scikit_learn_habits(two_worlds):
 
 def test_fit_takes_streams_and_arrays():
     images = next(stream()).images
-    array, batches = VASE(SMOKE, seed=0).fit(np.concatenate([images] * 3)[:65]), VASE(SMOKE, seed=0)
+    array, batches = VASE(SMOKE, seed=0), VASE(SMOKE, seed=0)
+    with pytest.warns(UserWarning, match="^2 steps of learning: too few .* grows for 150 steps"):
+        array.fit(np.concatenate([images] * 3)[:65], epochs=1)
     assert array.steps == 2  # 32 + 32 images; a single left-over image is no batch
     assert batches.fit(stream(steps=3), progress=False).steps == 6
     with pytest.raises(TypeError, match="iterable"):
@@ -474,7 +476,7 @@ BAD = [
     np.full((4, 1, 32, 32), 1.5),
     np.full((4, 1, 32, 32), -0.1),
     np.zeros((4, 3, 32, 32), np.uint8),
-    np.zeros((4, 1, 28, 28), np.uint8),
+    np.zeros((4, 1, 1, 32, 32), np.uint8),
     np.zeros((4, 1, 32, 32), np.int64),
     "images",
     None,

@@ -5,7 +5,6 @@ import pytest
 
 from vase.worlds import load
 from vase.worlds.embedded import embedded, glyphs
-from vase.worlds.resize import resize, weights
 
 
 @pytest.mark.parametrize("name", ["digits", "glyphs"])
@@ -43,21 +42,3 @@ def test_a_simple_classifier_can_read_them():
 def test_embedded_refuses_other_names():
     with pytest.raises(ValueError, match="did you mean 'digits'"):
         embedded("digit")
-
-
-def test_shrinking_averages_areas():
-    np.testing.assert_allclose(weights(4, 2), [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
-    np.testing.assert_allclose(weights(3, 2), [[2 / 3, 1 / 3, 0], [0, 1 / 3, 2 / 3]], rtol=1e-6)
-    image = np.array([[[0, 100], [200, 60]]], np.uint8)
-    assert resize(image, 1).tolist() == [[[90]]]
-
-
-def test_enlarging_interpolates():
-    np.testing.assert_allclose(weights(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
-    image = np.array([[[0, 100], [0, 100]]], np.uint8)
-    assert resize(image, 4)[0, 0].tolist() == [0, 25, 75, 100]
-
-
-@pytest.mark.parametrize("size", [1, 5, 20, 28, 33, 64])
-def test_constant_images_stay_constant(size):
-    np.testing.assert_array_equal(resize(np.full((3, 28, 28), 255, np.uint8), size), np.full((3, size, size), 255))

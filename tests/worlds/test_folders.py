@@ -113,7 +113,7 @@ def test_bad_folders_are_named(tmp_path):
     paint(tmp_path / "good.png", 1)
     (tmp_path / "bad.png").write_bytes((tmp_path / "good.png").read_bytes()[:40])
     with pytest.raises(ValueError, match=r"bad\.png' cannot be read .*take it away"):
-        from_folder(tmp_path)
+        from_folder(tmp_path, on_error="raise")
     with pytest.raises(ValueError, match="channels = 2"):
         from_folder(tmp_path, channels=2)
     with pytest.raises(ValueError, match="size = 0"):
@@ -147,3 +147,76 @@ def test_one_split_alone_is_refused(tmp_path):
     paint(tmp_path / "train" / "a.png", 1)
     with pytest.raises(ValueError, match="none called 'test'"):
         make_world(f"folder:{tmp_path}", split="test")
+
+
+def test_broken_pictures_are_skipped_and_counted(tmp_path):
+    for i in range(6):
+        paint(tmp_path / f"{i}.png", i)
+    (tmp_path / "2.png").write_bytes((tmp_path / "1.png").read_bytes()[:40])
+    (tmp_path / "4.jpg").write_text("no picture")
+    with pytest.warns(
+        UserWarning, match=r"^2 of 7 pictures skipped \(on_error=\"raise\" stops.*2\.png' cannot be read"
+    ):
+        world = from_folder(tmp_path, size=4)
+    assert world.images[:, 0, 0, 0].tolist() == [0, 1, 3, 4, 5]
+    assert world.source.startswith("5 pictures in ")
+    with pytest.raises(ValueError, match="on_error = 'ignore': must be 'skip' or 'raise'"):
+        from_folder(tmp_path, on_error="ignore")
+
+
+def test_labels_of_skipped_pictures_go_with_them(tmp_path):
+    for name, value in (("cats", 1), ("dogs", 2)):
+        paint(tmp_path / name / "a.png", value)
+    (tmp_path / "cats" / "0.png").write_text("no picture")
+    with pytest.warns(UserWarning, match="1 of 3 pictures skipped"):
+        world = from_folder(tmp_path, size=4)
+    assert (world.images[:, 0, 0, 0].tolist(), world.labels.tolist()) == ([1, 2], [0, 1])
+
+
+def test_photographs_of_any_shape_are_cropped_or_letterboxed(tmp_path, caplog):
+    left, middle = np.zeros((48, 16), np.uint8), np.full((48, 32), 200, np.uint8)
+    Image.fromarray(np.concatenate([left, middle, left], 1)).save(tmp_path / "wide.png")
+    Image.fromarray(np.concatenate([left, middle, left], 1).T).save(tmp_path / "tall.png")
+    cropped = from_folder(tmp_path, size=(12, 8))
+    assert cropped.image_shape == (1, 12, 8)
+    assert (cropped.images[1] == 200).all(), "the middle 32 of 64 columns"
+    assert cropped.images[0, 0, :, 0].tolist() == [0] * 3 + [200] * 6 + [0] * 3
+    assert "resized by area to 12×8 (height×width), their edges cut off, at most 50 % of a picture" in caplog.text
+    boxed = from_folder(tmp_path, size=(12, 8), framing="letterbox")
+    assert boxed.images[1, 0, :, 3].tolist() == [0] * 3 + [200] * 6 + [0] * 3
+    assert "between black bars" in boxed.source
+
+
+def test_large_pictures_are_read_at_a_fraction_of_their_size(tmp_path):
+    x = np.linspace(0, 255, 640)[None] * np.ones((480, 1))
+    picture = Image.fromarray(np.stack([x, x, 255 - x], 2).astype(np.uint8))
+    for name in ("photo.jpg", "photo.png"):
+        picture.save(tmp_path / name, quality=95)
+    world = from_folder(tmp_path, size=(6, 8))
+    expected = 255 * (np.arange(8) + 0.5) / 8
+    for image in world.images:
+        np.testing.assert_allclose(image[0].mean(0), expected, atol=2)
+        np.testing.assert_allclose(image[2].mean(0), 255 - expected, atol=2)
+
+
+def test_a_folder_larger_than_memory_stays_on_the_disk(tmp_path):
+    for i in range(10):
+        paint(tmp_path / "ab"[i % 2] / f"{i}.png", 20 * i)
+    held, streamed = from_folder(tmp_path, size=(4, 6)), from_folder(tmp_path, size=(4, 6), memory=0)
+    assert streamed.image_shape == held.image_shape == (1, 4, 6)
+    assert (streamed.classes, streamed.n_classes) == (("a", "b"), 2)
+    assert "read from the disk" in streamed.source
+    ours, theirs = streamed.sample(20, rng()), held.sample(20, rng())
+    np.testing.assert_array_equal(ours.images, theirs.images)
+    np.testing.assert_array_equal(ours.factors["label"], theirs.factors["label"])
+    (tmp_path / "a" / "0.png").write_text("damaged meanwhile")
+    with pytest.warns(UserWarning, match=r"0\.png' cannot be read"):
+        assert streamed.sample_distinct(10, rng()).images[:, 0, 0, 0].min() == 20
+
+
+def test_arrays_can_be_resized():
+    images = np.arange(16, dtype=np.uint8).reshape(1, 4, 4)
+    # Of rows 1 and 2: (4 + 5 + 8 + 9) / 4 = 6.5 and (6 + 7 + 10 + 11) / 4 = 8.5, rounded to even.
+    assert from_array(images, size=(1, 2)).images.tolist() == [[[[6, 8]]]]
+    with pytest.raises(ValueError, match=r"size = \(1, 2, 3\): must be one number or \(height, width\)"):
+        from_array(images, size=(1, 2, 3))

@@ -143,7 +143,7 @@ def check_bad_input(make: Make, shape: Shape) -> None:
     bad = {
         "NaN": np.where(np.arange(good.size).reshape(good.shape) == 7, np.nan, good),
         "values above 1": good + 2,
-        "another shape": np.concatenate([good, good], 3),
+        "other channels": np.concatenate([good, good], 1),
         "no images": good[:0],
         "text": "images",
         "None": None,

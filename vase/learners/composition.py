@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from sklearn.base import BaseEstimator, TransformerMixin
 from torch import nn
 
 from vase import checkpoint
@@ -18,6 +17,7 @@ from vase.config import VASEConfig
 from vase.distributed import Distributed, get_distributed
 from vase.generations import load_learner
 from vase.learners.divergence import require_finite_weights
+from vase.learners.estimator import Estimator
 from vase.learners.representation import Representation
 from vase.learners.saved_state import damage_explained, require_fitting_weights, saved_config
 from vase.machine import resolve_device, use_half_precision, works
@@ -34,6 +34,7 @@ from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
 from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.nn.size import warn_if_huge
 from vase.worlds.checks import require_seed
 
 RECENT = 4
@@ -42,7 +43,7 @@ CUSTOM = ("encoder", "decoder", "likelihood", "shift_tests")
 """Constructor arguments that a checkpoint does not hold: they must be passed to `load` again."""
 
 
-class Composition(TransformerMixin, BaseEstimator, Representation):
+class Composition(Estimator):
     """A scikit-learn estimator that owns all parts of the method, but does not learn yet: see `VASE`."""
 
     supports_workers = True
@@ -97,6 +98,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         likelihood = make_likelihood(net.likelihood, net.gaussian_std) if self.likelihood is None else self.likelihood
         if not isinstance(likelihood, Likelihood) or isinstance(likelihood, type | nn.Module):
             raise TypeError(f"likelihood={likelihood!r}: pass an object with mean, nll, floor and curvature.")
+        if self.encoder is None and self.decoder is None:
+            warn_if_huge(config)
         self.generator_ = torch.Generator().manual_seed(seed)
         networks = Networks(config, self.generator_, self.encoder, self.decoder).to(device)
         self.workers_ = get_distributed()
@@ -145,11 +148,8 @@ class Composition(TransformerMixin, BaseEstimator, Representation):
         if state["state"] is not None:
             self.load_state_dict(state["state"])
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "config_" in self.__dict__ and self.steps_ > 0
-
     def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments before anything is learnt."""
+        """Change constructor arguments, or fields of the configuration, before anything is learnt."""
         if params and "config_" in self.__dict__:
             if self.steps_ > 0:
                 raise ValueError("set_params after learning has no effect on what was learnt: clone the learner first.")

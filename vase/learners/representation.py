@@ -120,16 +120,10 @@ class Representation:
         return mean.cpu().numpy(), torch.exp(0.5 * log_var).cpu().numpy()
 
     @torch.no_grad()
-    def transform(self, images: Any) -> Float[np.ndarray, "B N"]:
-        """The means of q(z|x), one row per image."""
-        self._index(None)
-        return encode_in_chunks(self.networks_, self._images(images))[1].cpu().numpy()
-
-    @torch.no_grad()
     def decode(self, z: Any, environment: int | None = None) -> Float[np.ndarray, "B C H W"]:
         """E[x|z,s]; an environment sees only the latents that are its own."""
         s = self._index(environment)
-        values = torch.as_tensor(np.asarray(z, dtype=np.float32))
+        values = torch.from_numpy(np.array(z, dtype=np.float32))
         if values.ndim != 2 or values.shape[1] != self.n_latents:
             raise ValueError(f"z of shape {tuple(values.shape)}: must be (B, {self.n_latents}), one column per latent.")
         if not bool(torch.isfinite(values).all()):

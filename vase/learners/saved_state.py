@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from vase.checkpoint import CheckpointError
 from vase.config import VASEConfig
+from vase.nn.encoder import grid_size
 from vase.nn.environment_table import BLOCK
 
 _FIELDS = ("config", "seed", "custom", "step", "reduced", "environments", "networks", "optimiser", "memory", "detector")
@@ -60,8 +62,7 @@ def weight_shapes(config: VASEConfig, *, own_encoder: bool = False) -> Shapes:
         return shapes
     for i, (a, b) in enumerate(pairwise((depth, *net.channels))):
         shapes[f"encoder.features.convs.{i}.weight"] = (b, a, 4, 4)
-    halvings = len(net.channels)
-    flat = net.channels[-1] * (height >> halvings) * (width >> halvings)
+    flat = net.channels[-1] * math.prod(grid_size((height, width), 2 ** len(net.channels)))
     return shapes | {"encoder.features.linear.weight": (net.hidden, flat)}
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from rich.progress import track
@@ -16,6 +15,7 @@ from torch import Tensor
 from vase.learners.change import Change, describe_change
 from vase.learners.composition import Composition
 from vase.learners.divergence import require_finite_loss
+from vase.learners.estimator import array_batches, default_epochs, say_plan, warn_if_short
 from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
 from vase.method.atypicality import atypicality
@@ -29,6 +29,8 @@ from vase.method.statistics import BatchStatistics
 from vase.method.usage import close_gates, noise_tolerance
 from vase.nn.likelihood import Images
 from vase.nn.networks import Networks
+from vase.worlds.adapters import as_batches
+from vase.worlds.checks import require_int
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,32 +119,37 @@ class VASE(Composition):
             **told,
         )
 
-    def fit(self, stream: Any, y: object = None, *, progress: bool = False) -> VASE:
-        """Learn from a stream: an iterable of batches (or of objects with `.images`), or one array, cut into batches.
+    def fit(self, stream: Any, y: object = None, *, epochs: int | None = None, progress: bool = False) -> VASE:
+        """Learn from an array, which is cut into batches, or from a stream: whatever `vase.worlds.as_batches` takes.
 
-        `fit` is incremental: a second call continues training.
+        `epochs` are passes over it: 1 unless told, but over an array as many as the configuration's schedules are made
+        for. A warning says if the steps were too few. `fit` is incremental: a second call continues training.
         """
-        batches = self._batches(stream)
+        if epochs is not None:
+            require_int("epochs", epochs, 1)
+        finite = not hasattr(stream, "__next__")
+        if epochs is not None and epochs > 1 and not finite:
+            raise ValueError(f"epochs={epochs}: the stream can be gone through once; pass a list, dataset or array.")
+        batches = self._batches(stream, epochs)
         if progress:
-            total = len(stream) if hasattr(stream, "__len__") and not isinstance(stream, np.ndarray | Tensor) else None
+            total = len(stream) if hasattr(stream, "__len__") and not hasattr(stream, "__array__") else None
             batches = iter(track(batches, description="learning", total=total))
         for images in batches:
             self.partial_fit(images)
+        if finite:
+            warn_if_short(self.steps_, self.config_)
         return self
 
-    def _batches(self, stream: Any) -> Iterator[Any]:
-        if isinstance(stream, np.ndarray | Tensor):
+    def _batches(self, stream: Any, epochs: int | None) -> Iterator[Any]:
+        c = self.config_
+        if hasattr(stream, "__array__"):
             x = self._images(stream, minimum=2)
-            order = torch.randperm(len(x), generator=self.generator_)
-            for i in range(0, max(1, len(x) - 1), self.config_.batch_size):
-                part, workers = order[i : i + self.config_.batch_size], self.workers_.size
-                if len(part) >= 2 * workers and len(part) % workers == 0:
-                    yield self.workers_.shard(x[part])
-        elif isinstance(stream, Iterable):
-            for batch in stream:
-                yield getattr(batch, "images", batch)
+            times = default_epochs(len(x), c) if epochs is None else epochs
+            say_plan(len(x), times, c)
+            yield from array_batches(x, times, c, self.generator_, self.workers_)
         else:
-            raise TypeError(f"a stream of type {type(stream).__name__}: pass an array or an iterable of batches.")
+            for _ in range(epochs or 1):
+                yield from as_batches(stream, c.image_shape, batch_size=c.batch_size)
 
     def _learn(self, batches: list[Images], **report: Any) -> Step:
         """Learn held batches, oldest first; report on the last."""

@@ -11,8 +11,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from vase.nn.conv_transpose import conv_transpose2d_fast
+from vase.nn.encoder import grid_size
 from vase.nn.environment_table import EnvironmentTable
 from vase.nn.modes import evaluating
+
+
+def _cropped(y: Float[Tensor, "B C h w"], sides: tuple[int, int]) -> Float[Tensor, "B C H W"]:
+    """The pixels of the image: grids reach beyond it if its sides are no multiples of their stride."""
+    return y if y.shape[2:] == sides else y[:, :, : sides[0], : sides[1]].contiguous()
 
 
 class DeconvImage(nn.Module):
@@ -21,7 +27,8 @@ class DeconvImage(nn.Module):
     def __init__(self, image_shape: tuple[int, int, int], channels: tuple[int, ...], hidden: int) -> None:
         super().__init__()
         depth, height, width = image_shape
-        self.grid = (channels[-1], height >> len(channels), width >> len(channels))
+        self.grid = (channels[-1], *grid_size((height, width), 2 ** len(channels)))
+        self.sides = (height, width)
         self.linear = nn.Linear(hidden, math.prod(self.grid))
         sizes = (*channels[::-1], depth)
         self.deconvs = nn.ModuleList(
@@ -33,7 +40,7 @@ class DeconvImage(nn.Module):
         y = F.relu_(self.linear(h)).unflatten(1, self.grid).contiguous(memory_format=torch.channels_last)
         for layer in self.deconvs[:-1]:
             y = F.relu_(conv_transpose2d_fast(y, layer))
-        return conv_transpose2d_fast(y, self.deconvs[-1])
+        return _cropped(conv_transpose2d_fast(y, self.deconvs[-1]), self.sides)
 
 
 class BroadcastImage(nn.Module):
@@ -49,7 +56,9 @@ class BroadcastImage(nn.Module):
         super().__init__()
         depth, height, width = image_shape
         wide, narrow = channels[-1], channels[0]
-        y, x = torch.meshgrid(torch.linspace(-1, 1, height // 4), torch.linspace(-1, 1, width // 4), indexing="ij")
+        self.sides = (height, width)
+        rows, columns = grid_size(self.sides, 4)
+        y, x = torch.meshgrid(torch.linspace(-1, 1, rows), torch.linspace(-1, 1, columns), indexing="ij")
         self.register_buffer("coordinates", torch.stack([x, y])[None], persistent=False)
         self.linear = nn.Linear(hidden, wide)
         self.place = nn.Conv2d(2, wide, 1)
@@ -63,7 +72,7 @@ class BroadcastImage(nn.Module):
         y = self.linear(h)[:, :, None, None] + self.place(self.coordinates)
         y = F.relu_(self.mix(F.relu_(y.contiguous(memory_format=torch.channels_last))))
         y = F.relu_(conv_transpose2d_fast(y, self.deconvs[0]))
-        return conv_transpose2d_fast(y, self.deconvs[1])
+        return _cropped(conv_transpose2d_fast(y, self.deconvs[1]), self.sides)
 
 
 class Decoder(nn.Module):

@@ -14,20 +14,36 @@ from vase.nn.modes import evaluating
 LOG_VAR_RANGE = (-14.0, 6.0)
 
 
+def grid_size(sides: tuple[int, int], stride: int) -> tuple[int, int]:
+    """Rows and columns of the smallest grid of cells of ``stride`` pixels that covers an image.
+
+    >>> grid_size((48, 50), 16)
+    (3, 4)
+    """
+    return -(-sides[0] // stride), -(-sides[1] // stride)
+
+
 class ConvFeatures(nn.Module):
-    """4×4 convolutions of stride 2 and one fully connected layer, with ReLUs: the paper's features h."""
+    """4×4 convolutions of stride 2 and one fully connected layer, with ReLUs: the paper's features h.
+
+    Images whose sides are no multiples of the convolutions' total stride are padded with the values of their edges.
+    """
 
     def __init__(self, image_shape: tuple[int, int, int], channels: tuple[int, ...], hidden: int) -> None:
         super().__init__()
         depth, height, width = image_shape
         sizes = (depth, *channels)
-        flat = channels[-1] * (height >> len(channels)) * (width >> len(channels))
+        rows, columns = grid_size((height, width), 2 ** len(channels))
+        flat = channels[-1] * rows * columns
+        missing = (rows << len(channels)) - height, (columns << len(channels)) - width
+        self.padding = (missing[1] // 2, missing[1] - missing[1] // 2, missing[0] // 2, missing[0] - missing[0] // 2)
         self.convs = nn.ModuleList(nn.Conv2d(a, b, 4, stride=2, padding=1) for a, b in itertools.pairwise(sizes))
         self.linear = nn.Linear(flat, hidden)
 
     def forward(self, x: Float[Tensor, "B C H W"]) -> Float[Tensor, "B hidden"]:
         """Features of each image."""
-        h = x.contiguous(memory_format=torch.channels_last)
+        padded = F.pad(x, self.padding, mode="replicate") if any(self.padding) else x
+        h = padded.contiguous(memory_format=torch.channels_last)
         for conv in self.convs:
             h = F.relu_(conv(h))
         return F.relu_(self.linear(h.flatten(1)))

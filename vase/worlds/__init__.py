@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from vase.lazy import attach
 
 if TYPE_CHECKING:
+    from vase.worlds.adapters import DatasetWorld, as_batches, from_dataset
     from vase.worlds.datasets import Labelled
     from vase.worlds.download import DataUnavailable
     from vase.worlds.folders import ArrayWorld, from_array, from_folder
@@ -29,6 +30,7 @@ else:
         "SpriteWorld": "sprites",
         "load": "sources",
         "make_world": "make",
+        **dict.fromkeys(("DatasetWorld", "as_batches", "from_dataset"), "adapters"),
         **dict.fromkeys(("ArrayWorld", "from_array", "from_folder"), "folders"),
         **dict.fromkeys(("FrameWorld", "frame_world", "lab_frames"), "frames"),
         **dict.fromkeys(("Schedule", "Stage"), "schedule"),

@@ -24,6 +24,15 @@ def require_int(name: str, value: Any, minimum: int, maximum: int | None = None)
     return number
 
 
+def require_size(value: Any) -> tuple[int, int]:
+    """Return the size of images, the side of a square or (height, width), as (height, width)."""
+    sides = value if isinstance(value, tuple | list) else (value, value)
+    if len(sides) != 2:
+        raise ValueError(f"size = {value!r}: must be one number or (height, width); pass e.g. (48, 64)")
+    height, width = (require_int("size", side, 1, 4096) for side in sides)
+    return height, width
+
+
 def require_seed(value: Any) -> int:
     """Return the seed of a learner as an int; it may be negative."""
     return require_int("seed", value, -MAX_SEED - 1, MAX_SEED)

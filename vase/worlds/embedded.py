@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from sklearn.datasets import load_digits
 
+from vase.resize import resize
 from vase.spelling import did_you_mean
 from vase.worlds.datasets import Labelled, check_split
-from vase.worlds.resize import resize
 
 LETTERS = "ABCDEFGHIJ"
 FONTS = (

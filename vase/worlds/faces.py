@@ -16,12 +16,12 @@ import numpy as np
 from jaxtyping import Float, Float32, Int64, UInt8
 
 from vase import checkpoint
+from vase.resize import resize
 from vase.worlds import orl, sources
 from vase.worlds.checks import expanded, require_int
 from vase.worlds.download import Report, StrPath, cache_folder
 from vase.worlds.folders import ArrayWorld, choose_files, labelled
 from vase.worlds.pictures import read_picture
-from vase.worlds.resize import resize
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch, World
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,15 +12,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from vase.images import as_pixels
-from vase.worlds.checks import expanded, require_int, require_text
+from vase.images import as_bytes, as_pixels
+from vase.resize import Framing, fit_images, require_framing
+from vase.worlds.adapters import DatasetWorld, OnError, require_on_error
+from vase.worlds.checks import expanded, require_int, require_size, require_text
 from vase.worlds.datasets import check_split
 from vase.worlds.download import StrPath
-from vase.worlds.pictures import read_picture
+from vase.worlds.items import numpy_of
+from vase.worlds.picture_files import PictureFiles, channels_of, read_pictures
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+MEMORY = 10**9
+"""Bytes of images that are held; larger folders stay on the disk."""
+LOOK_AT = 64
+"""Pictures of a folder on the disk that tell whether all are grey."""
+_log = logging.getLogger("vase.worlds")
 MAX_CLASSES = 100_000  # that labels can count: a probe has a row of weights for each
 
 
@@ -56,16 +65,27 @@ class ArrayWorld:
         return Batch(self.images[chosen], {} if self.labels is None else {"label": self.labels[chosen]})
 
 
-def from_array(images: Any, labels: Any = None, *, name: str = "array") -> ArrayWorld:
+def from_array(
+    images: Any,
+    labels: Any = None,
+    *,
+    name: str = "array",
+    size: int | tuple[int, int] | None = None,
+    framing: Framing = "crop",
+) -> ArrayWorld:
     """Make a world of your images, with one whole number per image as its label if you have them.
+
+    With ``size``, the side of a square or (height, width), they are resized by area, and cropped or letterboxed.
 
     Images are (N,H,W), (N,C,H,W) or (N,H,W,C) with 1 to 4 channels, NumPy or torch; uint8, other whole numbers in
     0..255, booleans, or floats in [0, 1]. Where both orders of channels are possible, (N,C,H,W) is meant.
     """
-    pixels = _channels_first(as_pixels(_numpy(images)))
+    pixels = _channels_first(as_pixels(numpy_of(images)))
+    if size is not None:
+        pixels = as_bytes(fit_images(pixels, require_size(size), framing))
     if labels is None:
         return ArrayWorld(name, pixels)
-    values = _numpy(labels)
+    values = numpy_of(labels)
     if values.shape != (len(pixels),) or values.dtype.kind not in "iu":
         found = f"labels have shape {values.shape} and dtype {values.dtype}"
         raise ValueError(f"{found}: one whole number per image is needed, shape ({len(pixels)},)")
@@ -75,29 +95,52 @@ def from_array(images: Any, labels: Any = None, *, name: str = "array") -> Array
     return ArrayWorld(name, pixels, values.astype(np.int64))
 
 
-def from_folder(path: StrPath, *, size: int = 32, channels: int | None = None, split: str | None = None) -> ArrayWorld:
-    """Make a world of the pictures in a folder, resized to ``size`` × ``size`` pixels.
+def from_folder(
+    path: StrPath,
+    *,
+    size: int | tuple[int, int] = 32,
+    channels: int | None = None,
+    split: str | None = None,
+    framing: Framing = "crop",
+    on_error: OnError = "skip",
+    memory: int = MEMORY,
+) -> ArrayWorld | DatasetWorld:
+    """Make a world of the pictures in a folder, brought to ``size``: the side of a square, or (height, width).
+
+    Pictures of any size are resized by area. Where the aspect ratio differs their edges are cut off, or with
+    ``framing="letterbox"`` black bars are added; a line in the log says so. Those that cannot be read are skipped and
+    counted in a warning; with ``on_error="raise"`` they are an error.
 
     Without ``split`` every picture is read. With it, the subfolder ``train`` or ``test``; a folder that has neither
     holds out every fifth picture, in the order of their names, for ``test`` (with fewer than five, both read all).
     Pictures in subfolders are labelled by the subfolder's name, in alphabetical order over both splits (``classes``).
     ``channels`` is 1 (grey) or 3 (colour), by default 1 if every picture is grey, else 3.
+
+    Images that would take more than ``memory`` bytes, 1 GB unless told, stay on the disk and are read when they are
+    drawn; of these only the first few tell whether all are grey.
     """
     if split is not None:
         check_split(split)
-    size = require_int("size", size, 1)
+    sides = require_size(size)
+    require_framing(framing)
+    require_on_error(on_error)
     if channels not in (None, 1, 3):
         raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
     root = expanded(path)
     if not str(path) or not root.is_dir():
         raise FileNotFoundError(f"image folder {str(path)!r} does not exist; name a folder that holds pictures")
     base, files, names = choose_files(root, split)
-    pictures = [read_picture(file, size=size) for file in files]
-    count = channels or (1 if all(picture.mode == "L" for picture in pictures) else 3)
-    stack = np.stack([np.asarray(picture.convert("L" if count == 1 else "RGB")) for picture in pictures])
-    name, source = str(WorldSpec("folder", folder=str(path))), f"{len(files)} pictures in {base}"
-    pixels = stack[:, None] if count == 1 else np.ascontiguousarray(np.moveaxis(stack, 3, 1))
-    return ArrayWorld(name, pixels, *labelled(files, base, names), source)
+    name, (labels, classes) = str(WorldSpec("folder", folder=str(path))), labelled(files, base, names)
+    if len(files) * (channels or 3) * sides[0] * sides[1] > memory:
+        count = channels or channels_of(files[:LOOK_AT])
+        dataset = PictureFiles(files, labels, count, sides, framing)
+        source = f"{len(files)} pictures in {base}, read from the disk when they are drawn"
+        return DatasetWorld(name, dataset, (count, *sides), framing, None, on_error, classes, source)
+    found = read_pictures(files, sides, channels, framing, on_error)
+    kept = None if labels is None else labels[found.kept]
+    source = f"{len(found.kept)} pictures in {base}, {found.words}"
+    _log.log(logging.WARNING if found.lost else logging.INFO, "%s", source)
+    return ArrayWorld(name, found.images, kept, classes, source)
 
 
 def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
@@ -152,12 +195,6 @@ def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.n
 def _class_of(file: Path, base: Path) -> str:
     """The subfolder of a file; "" if it has none."""
     return file.relative_to(base).parts[0] if file.parent != base else ""
-
-
-def _numpy(values: Any) -> np.ndarray:
-    if hasattr(values, "detach"):  # a torch tensor, without importing torch
-        values = values.detach().cpu().numpy()
-    return np.asarray(values)
 
 
 def _channels_first(images: UInt8[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "N C H W"]:

@@ -16,12 +16,12 @@ import numpy as np
 from jaxtyping import Int, UInt8
 
 from vase.images import as_pixels
+from vase.resize import resize
 from vase.worlds.checks import expanded, require_int
 from vase.worlds.datasets import check_split
 from vase.worlds.download import Report, StrPath
 from vase.worlds.folders import choose_files
 from vase.worlds.pictures import read_picture
-from vase.worlds.resize import resize
 from vase.worlds.rooms import WORLDS, render
 from vase.worlds.rooms.scenes import SIZE
 from vase.worlds.world import Batch

@@ -9,10 +9,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 from jaxtyping import Int
 
+from vase.resize import resize
 from vase.worlds.checks import require_int
 from vase.worlds.datasets import Labelled
 from vase.worlds.download import Report, StrPath, cache_folder
-from vase.worlds.resize import resize
 from vase.worlds.sources import load
 from vase.worlds.world import Batch
 

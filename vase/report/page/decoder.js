@@ -15,6 +15,7 @@ export class Decoder {
       this.layers.push(made.apply);
       grid = made.grid;
     }
+    this.crop = makeCrop(grid, this.shape);
     this.input = new Float32Array(this.latents);
     this.hidden = new Float32Array(this.first.rows);
     this.finish = data.output === "sigmoid" ? (y) => 1 / (1 + Math.exp(-y)) : (y) => Math.min(1, Math.max(0, y));
@@ -32,6 +33,7 @@ export class Decoder {
       y = apply(y);
       if (i < this.layers.length - 1) relu(y);
     });
+    y = this.crop(y);
     for (let i = 0; i < y.length; i++) y[i] = this.finish(y[i]);
     return y;
   }
@@ -135,6 +137,20 @@ function makeDeconv(layer, { channels, height, width }) {
     }
   };
   return { grid: { channels: outputs, height: 2 * height, width: 2 * width }, apply };
+}
+
+/** The pixels of the image: grids reach beyond it if its sides are no multiples of their stride. */
+function makeCrop({ channels, height: rows, width: columns }, [, height, width]) {
+  if (rows === height && columns === width) return (y) => y;
+  const out = new Float32Array(height * width * channels);
+  const line = width * channels;
+  return (y) => {
+    for (let row = 0; row < height; row++) {
+      const from = row * columns * channels;
+      out.set(y.subarray(from, from + line), row * line);
+    }
+    return out;
+  };
 }
 
 /** Weight and bias of a layer; `order` names the old row of each new one. */
