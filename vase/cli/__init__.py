@@ -9,11 +9,25 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 import vase
-from vase.cli import bench, completion, config, data, demo, experiment, figures, report, summary, sweep, train
+from vase.cli import (
+    bench,
+    completion,
+    config,
+    data,
+    demo,
+    experiment,
+    export,
+    figures,
+    report,
+    share,
+    summary,
+    sweep,
+    train,
+)
 from vase.cli.options import SETTINGS
 from vase.cli.parsing import Parser, add_command
 
-COMMANDS = (demo, data, train, sweep, report, figures, summary, config, bench, experiment, completion)
+COMMANDS = (demo, data, train, sweep, report, figures, summary, share, export, config, bench, experiment, completion)
 _LIGHT = tuple(module.__name__ for module in (data, config, completion))
 """Modules of commands that do not use PyTorch."""
 USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, ModuleNotFoundError)
