@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib.util
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -36,9 +40,27 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert fetched == [], "the site needs nothing from elsewhere"
 
 
+def pages_of(entry: Any) -> Iterator[str]:
+    """The pages of a part of the navigation."""
+    if isinstance(entry, str):
+        yield entry
+    for inner in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():
+        yield from pages_of(inner)
+
+
 def test_every_page_is_in_the_navigation() -> None:
-    listed = {page for entry in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"] for page in entry.values()}
-    assert listed == {path.name for path in DOCS.glob("*.md")}
+    listed = list(pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+    assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+def test_links_that_leave_the_pages_become_names() -> None:
+    """The examples in the docstring of the hook."""
+    spec = importlib.util.spec_from_file_location("site_links", ROOT / "tools" / "site_links.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert doctest.testmod(module) == (0, 2)
 
 
 @pytest.mark.parametrize("page", ["index.md", "sharing.md"])
