@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ("pyproject.toml", "README.md", "LICENSE")
 CORE_ONLY = """
 import importlib.metadata as metadata, re, sys
+from importlib.machinery import PathFinder
 from packaging.requirements import Requirement
 
 def plain(name):
@@ -44,14 +45,14 @@ optional = {
 }
 assert {"huggingface_hub", "onnx", "tensorboard", "ray"} <= optional, "nothing to hide"
 
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in optional:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+class CoreOnly:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] in optional else PathFinder.find_spec(name, path, target)
 
 for name in [name for name in sys.modules if name.partition(".")[0] in optional]:
     del sys.modules[name]
-sys.meta_path.insert(0, Hide())
+sys.meta_path = [CoreOnly if finder is PathFinder else finder for finder in sys.meta_path]
 sys.path.insert(0, SITE)
 """
 USER = """

@@ -24,6 +24,8 @@ COMMANDS = {
         "report",
         "figures",
         "summary",
+        "share",
+        "export",
         "config",
         "bench",
         "experiment",
