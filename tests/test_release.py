@@ -45,10 +45,10 @@ optional = {
 }
 assert {"huggingface_hub", "onnx", "tensorboard", "ray"} <= optional, "nothing to hide"
 
-class CoreOnly:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        return None if name.partition(".")[0] in optional else PathFinder.find_spec(name, path, target)
+class CoreOnly(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in optional else super().find_spec(name, path, target)
 
 for name in [name for name in sys.modules if name.partition(".")[0] in optional]:
     del sys.modules[name]
