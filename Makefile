@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core
 DEV    := $(VENV)/.dev
 PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test lint clean
+.PHONY: setup demo test lint docs release-check clean
 
 setup: $(DEV)
 
@@ -30,6 +30,12 @@ lint: $(DEV)
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+docs: $(DEV)
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+release-check: $(DEV)
+	$(BIN)/python tools/release.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

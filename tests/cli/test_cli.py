@@ -60,6 +60,8 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
         ("explore", ["RUN [RUN ...]", "--port N", "--no-browser", "example: vase explore"]),
         ("figures", ["RUN", "example: vase figures"]),
         ("summary", ["--json", "example: vase summary"]),
+        ("share", ["RUN", "--push USER/NAME", "example: vase share"]),
+        ("export", ["--onnx DIR", "--torch DIR", "example: vase export"]),
     ],
 )
 def test_help(capsys: pytest.CaptureFixture[str], command: str, words: list[str]) -> None:

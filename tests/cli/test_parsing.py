@@ -25,6 +25,8 @@ COMMANDS = {
         "explore",
         "figures",
         "summary",
+        "share",
+        "export",
         "config",
         "bench",
         "experiment",

@@ -1,20 +1,16 @@
-"""Progress of a run: lines in a log, a live display, TensorBoard."""
+"""Progress of a run: lines in a log, a live display."""
 
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from rich.console import Console
 
 from vase.learners.records import Step
-from vase.training.progress import Display, Lines, TensorBoard, Watcher
+from vase.training.progress import Display, Lines, Watcher
 
 
 def at(step: int, **values: Any) -> Any:
@@ -149,32 +145,3 @@ def test_a_watcher_of_your_own_says_where_its_lines_go() -> None:
     with Collect() as mine:
         mine.on_start(at(3))
     assert mine.lines == ["resuming from step 3 of 1,000"]
-
-
-def test_a_missing_tensorboard_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install tensorboard"):
-        TensorBoard("anywhere")
-
-
-def test_tensorboard_scalars_are_replaced_after_a_resume(tmp_path: Path) -> None:
-    """In a process of its own: importing TensorBoard warns, and warnings are errors here."""
-    script = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_progress import a_step, at
-from vase.training.progress import TensorBoard
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-for start, steps in ((0, (10, 20, 30)), (15, (20,))):
-    with TensorBoard("board") as board:
-        board.on_start(at(start))
-        for step in steps:
-            board.on_step(at(step), a_step(step))
-        board.on_row(at(step), {{"kind": "probe", "world": "digits", "accuracy": 0.5}})
-        board.on_row(at(step), {{"kind": "step", "loss": 0.5}})
-seen = EventAccumulator("board").Reload()
-print([event.step for event in seen.Scalars("learner/kl")], len(seen.Tags()["scalars"]))
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.splitlines()[-1:] == ["[10, 20] 14"], done.stderr

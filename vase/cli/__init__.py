@@ -17,8 +17,10 @@ from vase.cli import (
     demo,
     experiment,
     explore,
+    export,
     figures,
     report,
+    share,
     summary,
     sweep,
     train,
@@ -27,7 +29,10 @@ from vase.cli import (
 from vase.cli.options import SETTINGS
 from vase.cli.parsing import Parser, add_command
 
-COMMANDS = (demo, data, train, watch, sweep, report, explore, figures, summary, config, bench, experiment, completion)
+COMMANDS = (
+    *(demo, data, train, watch, sweep, report, explore, figures, summary, share, export, config, bench, experiment),
+    completion,
+)
 _LIGHT = tuple(module.__name__ for module in (data, config, completion))
 """Modules of commands that do not use PyTorch."""
 USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, ModuleNotFoundError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --resume: leave the run in --out as it is, and continue its checkpoint of this step, or 'latest', "
         "as a new run beside it; --set may change hyperparameters, e.g. --set learning_rate=5e-4",
     )
-    parser.add_argument("--tensorboard", action="store_true", help="also write scalars to DIR/tensorboard")
+    parser.add_argument("--tensorboard", action="store_true", help="also write numbers and pictures to DIR/tensorboard")
+    parser.add_argument("--wandb", metavar="PROJECT", help="also send numbers and pictures to Weights & Biases")
+    parser.add_argument("--mlflow", metavar="EXPERIMENT", help="also send numbers and pictures to MLflow")
     add_shared(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, resume or fork a run."""
     from vase.training import RunDirectory, describe, fork, train
-    from vase.training.progress import TensorBoard, watcher
+    from vase.training.progress import watcher
 
     given = given_settings(arguments)
     out = Path(arguments.out) if arguments.out else _default_directory(given)
@@ -55,11 +57,19 @@ def run(arguments: argparse.Namespace) -> None:
         step = None if arguments.fork_step == LATEST else arguments.fork_step
         out, settings = fork(out, settings, step=step, note=print), None
         print(f"forked: the new run is {out}", flush=True)
-    board = TensorBoard(out / "tensorboard") if arguments.tensorboard else nullcontext()
-    with watcher(arguments.quiet) as display, board as scalars:
-        callbacks = [callback for callback in (display, scalars) if callback is not None]
+    with ExitStack() as stack:
+        callbacks = [stack.enter_context(one) for one in (*_trackers(arguments, out), watcher(arguments.quiet))]
         found = train(out, settings, resume=arguments.resume, callbacks=callbacks)
     print(f"\n{describe(found)}\n\nRun: {out}. Report: vase report {out}. Figures: vase figures {out}")
+
+
+def _trackers(arguments: argparse.Namespace, out: Path) -> list[Any]:
+    """The trackers that the command line asks for."""
+    from vase.training.trackers import MLflow, TensorBoard, WandB
+
+    wanted: list[Any] = [TensorBoard(out / "tensorboard")] if arguments.tensorboard else []
+    wanted += [WandB(arguments.wandb)] if arguments.wandb else []
+    return wanted + ([MLflow(arguments.mlflow)] if arguments.mlflow else [])
 
 
 def _resumed_settings(started: RunSettings, given: dict[str, Any]) -> RunSettings:

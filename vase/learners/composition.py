@@ -241,7 +241,10 @@ class Composition(Estimator):
         self.networks_.reduced = self.ema_.nets.reduced = state["reduced"] and works(self.device_)
         self._grow(state["environments"])
         self.networks_.load_state_dict(state["networks"])
-        self.ema_.load_state_dict(state["ema"])
+        if state["ema"] is None:  # of a learner that was saved for others
+            self.ema_.copy_live()
+        else:
+            self.ema_.load_state_dict(state["ema"])
         self.dreams_.load_state_dict(state["dreams"], self.networks_)
         load_optimiser_state(self.optimiser_, self.networks_, state["optimiser"])
         self.memory_.load_state_dict(state["memory"])

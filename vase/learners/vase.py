@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,11 +14,12 @@ from rich.progress import track
 from torch import Tensor
 
 from vase.learners.change import Change, describe_change
-from vase.learners.composition import Composition
 from vase.learners.divergence import require_finite_loss
 from vase.learners.estimator import array_batches, default_epochs, say_plan, warn_if_short
+from vase.learners.fitting import FitCallback, FitRun
 from vase.learners.records import Step
 from vase.learners.representation import encode_in_chunks
+from vase.learners.sharing import Shareable
 from vase.method.atypicality import atypicality
 from vase.method.capacity import capacity_target
 from vase.method.dream_buffer import Dreams
@@ -32,6 +34,8 @@ from vase.nn.networks import Networks
 from vase.worlds.adapters import as_batches
 from vase.worlds.checks import require_int
 
+_log = logging.getLogger("vase.learners")
+
 
 @dataclass(frozen=True, eq=False)
 class Forward:
@@ -42,7 +46,7 @@ class Forward:
     batch: BatchStatistics
 
 
-class VASE(Composition):
+class VASE(Shareable):
     """Learns one disentangled representation from a stream of images whose distribution shifts without notice.
 
     Args:
@@ -108,6 +112,8 @@ class VASE(Composition):
             self.add_environment(self._atypicality(after))
         else:
             self.reenter_environment(decision.environment)
+        what = "a new one" if decision.environment is None else "known"
+        _log.info("step %d: environment %d → %d (%s)", self.steps_, left, self.memory_.current, what)
         reasons = list(decision.fits[left].reasons)
         if decision.environment is not None:
             reasons.append(f"the batch fits environment {decision.environment}")
@@ -119,11 +125,20 @@ class VASE(Composition):
             **told,
         )
 
-    def fit(self, stream: Any, y: object = None, *, epochs: int | None = None, progress: bool = False) -> VASE:
+    def fit(
+        self,
+        stream: Any,
+        y: object = None,
+        *,
+        epochs: int | None = None,
+        progress: bool = False,
+        callbacks: Sequence[FitCallback] = (),
+    ) -> VASE:
         """Learn from an array, which is cut into batches, or from a stream: whatever `vase.worlds.as_batches` takes.
 
         `epochs` are passes over it: 1 unless told, but over an array as many as the configuration's schedules are made
         for. A warning says if the steps were too few. `fit` is incremental: a second call continues training.
+        `callbacks`, e.g. of `vase.training.trackers`, are told of every batch; rows that they return are ignored.
         """
         if epochs is not None:
             require_int("epochs", epochs, 1)
@@ -134,8 +149,11 @@ class VASE(Composition):
         if progress:
             total = len(stream) if hasattr(stream, "__len__") and not hasattr(stream, "__array__") else None
             batches = iter(track(batches, description="learning", total=total))
+        run = FitRun(self, callbacks, parameters={"config": self.config_.to_dict()})
+        run.start()
         for images in batches:
-            self.partial_fit(images)
+            run.learn(images)
+        run.end()
         if finite:
             warn_if_short(self.steps_, self.config_)
         return self
@@ -257,14 +275,14 @@ class VASE(Composition):
         others = (self.ema_.nets,) if self.config_.environments.slow_decay > 0 else ()
         asked: dict[str, Any] = {"current": self.memory_.current, "others": others}
         if self.recent_ and self.config_.environments.inference == "calibrated":
-            asked["recent"] = torch.cat([self.workers_.gather(part) for part in self.recent_])
+            asked["recent"] = self.last_images()
         return self.workers_.on_main_process(lambda: self._fits(x, environments, **asked))
 
     def _describe(self, decision: Decision, after: Images) -> Change:
         """What is different about the batches that made the learner change its environment."""
         assert decision.fits is not None
         record, environment = self.memory_.record, decision.environment
-        before = torch.cat([self.workers_.gather(part) for part in self.recent_])
+        before = self.last_images()
         return describe_change(
             before.cpu().numpy(),
             after.cpu().numpy(),
@@ -311,7 +329,7 @@ class VASE(Composition):
     def finish_environment(self) -> None:
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, record, on_main = self.config_, self.memory_.record, self.workers_.on_main_process
-        x = torch.cat([self.workers_.gather(part) for part in self.recent_])
+        x = self.last_images()
         if not self.dreams_.periodic:
             ema_is_better = on_main(
                 lambda: self._loss(self.ema_.nets, x, record) < self._loss(self.networks_, x, record)

@@ -123,6 +123,21 @@ class Run:
         """Environments that the learner knows; 0 for a learner without environments."""
         return len(self.learner.environments) if isinstance(self.learner, InfersEnvironments) else 0
 
+    @property
+    def name(self) -> str:
+        """The name of the run's directory."""
+        return self.directory.path.resolve().name
+
+    @property
+    def identity(self) -> str | None:
+        """What stays the same when the run is resumed."""
+        return str(self.directory.path.resolve())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Settings and configuration, for trackers."""
+        return {"settings": self.plan.settings.to_dict(), "config": self.plan.config.to_dict()}
+
     def row(self, kind: str) -> Row:
         """The first columns of a row of a kind: where in the stream it is written."""
         return {"kind": kind, "step": self.step, "stage": self.stage, "world": self.world}

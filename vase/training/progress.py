@@ -1,8 +1,7 @@
-"""Callbacks that show a run: a live display on a terminal, lines in a log, scalars in TensorBoard."""
+"""Callbacks that show a run: a live display on a terminal, lines in a log."""
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import sys
@@ -155,46 +154,3 @@ def watcher(quiet: bool = False) -> Watcher:
     if quiet:
         return Lines(every=500)
     return Display() if is_interactive() else Lines(every=100)
-
-
-class TensorBoard(Callback):
-    """TensorBoard scalars: numbers of every tenth step, and probe scores; a context manager."""
-
-    _writer: Any = None
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        try:
-            self._make: Any = importlib.import_module("torch.utils.tensorboard").SummaryWriter
-        except ImportError:
-            remedy = "pip install tensorboard, or leave out --tensorboard."
-            raise ModuleNotFoundError(f"TensorBoard is not installed: {remedy}") from None
-        self._folder = str(folder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def on_start(self, run: Run) -> None:
-        """Open the file; a resumed run replaces what came after its checkpoint."""
-        self._writer = self._make(self._folder, purge_step=run.step + 1)
-
-    def on_row(self, run: Run, row: AnyRow) -> None:
-        for name in ("accuracy", "mse", "pixels"):
-            if row["kind"] == "probe" and name in row:
-                kind = f"frozen {name}" if row.get("mode") == "frozen" else name
-                self._writer.add_scalar(f"{kind}/{row['world']}", row[name], run.step)
-
-    def on_step(self, run: Run, step: Step) -> None:
-        if run.step % 10 == 0:
-            names = ("loss", "reconstruction", "deviance", "kl", "capacity", "dream_encoder", "dream_decoder")
-            scalars = {f"learner/{name}": getattr(step, name) for name in names}
-            if known := run.environments:
-                scalars |= {"learner/environment": step.environment, "learner/environments": known}
-                scalars["learner/active latents"] = int(step.mask.sum())
-            scalars |= {f"atypicality/{latent}": value for latent, value in enumerate(step.atypicality.tolist())}
-            for name, value in scalars.items():
-                if math.isfinite(value):
-                    self._writer.add_scalar(name, value, run.step)
