@@ -8,7 +8,7 @@ from typing import Any
 
 from pymdownx.slugs import slugify
 
-_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#\s]+)\)")
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def on_config(config: Any) -> Any:

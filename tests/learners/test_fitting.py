@@ -34,9 +34,9 @@ class Recorder(Callback):
 def test_callbacks_see_every_batch_and_can_change_it() -> None:
     told, changed, plain = Recorder(), VASE(CONFIG, device="cpu"), VASE(CONFIG, device="cpu")
     stream = [images(8, light=False, seed=i) for i in range(3)]
-    changed.fit(stream, callbacks=[told])
+    changed.fit(iter(stream), callbacks=[told])
     assert told.seen == [("start", 0, 0, 8), (1, 1, 1), (2, 2, 1), (3, 3, 1), ("end", 3)]
-    plain.fit([1 - batch for batch in stream])
+    plain.fit(1 - batch for batch in stream)
     np.testing.assert_array_equal(changed.transform(stream[0]), plain.transform(stream[0]))
-    changed.fit(stream[:1], callbacks=[told])
+    changed.fit(iter(stream[:1]), callbacks=[told])
     assert told.seen[-3:] == [("start", 3, 1, 8), (4, 4, 1), ("end", 4)]
