@@ -84,7 +84,10 @@ def together(campaigns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def results_table(folder: Path = RESULTS) -> str:
     """The committed results as a Markdown table: faults by kind and preset, and what came of the runs."""
-    results = {name: json.loads((folder / f"{name}.json").read_text()) for name in RUNS}
+    paths = {name: folder / f"{name}.json" for name in RUNS}
+    results = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    if not results:
+        return "No results are committed yet; `python -m benchmarks.faults --faults 200` makes them."
     kinds = list(dict.fromkeys(kind for result in results.values() for kind in result["faults"]))
     counts = [[result["faults"].get(kind, 0) for result in results.values()] for kind in kinds]
     rows = [[kind, *(str(n or "–") for n in row), str(sum(row))] for kind, row in zip(kinds, counts, strict=True)]
@@ -114,8 +117,8 @@ def main() -> int:
     begin, found = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="vase-faults-") as folder:
         for number, scene in enumerate(scenes(given.preset)):
-            count = round(scene.share * given.faults)
-            found.append(campaign(count, settings, scene, given.seed + number, Path(folder) / str(number)))
+            if count := round(scene.share * given.faults):
+                found.append(campaign(count, settings, scene, given.seed + number, Path(folder) / str(number)))
     result = together(found)
     out = given.out or RESULTS / f"{given.preset}.json"
     out.parent.mkdir(parents=True, exist_ok=True)

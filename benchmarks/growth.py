@@ -94,6 +94,8 @@ def line(first: float, last: float, x: tuple[int, int], at: int) -> float:
 
 def results_table(path: Path = RESULT, soak: Path = SOAK) -> str:
     """The committed result as Markdown: measured costs, the line to 1,000 environments, and a million steps."""
+    if not path.exists():
+        return "No results are committed yet; `python -m benchmarks.growth` makes them."
     result = json.loads(path.read_text())
     costs = [Cost(**one) for one in result["costs"]]
     fields = ("step_ms", "tensor_bytes", "checkpoint_bytes")
