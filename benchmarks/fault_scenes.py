@@ -142,6 +142,6 @@ def scenes(preset: str) -> list[Scene]:
     """The scenes of a preset; several workers and sweeps with the small one only."""
     if preset != "smoke":
         return [Scene(alone, FAULTS, 1.0)]
-    several = Scene(ranks, {"lost rank": Fault(lambda rng: None)}, 0.08)
-    swept = Scene(sweep, {"killed worker of a sweep": Fault(lambda rng: None)}, 0.07)
-    return [Scene(alone, FAULTS, 0.85), several, swept]
+    several = Scene(ranks, {"lost rank": Fault(lambda rng: None)}, 0.06)
+    swept = Scene(sweep, {"killed worker of a sweep": Fault(lambda rng: None)}, 0.04)
+    return [Scene(alone, FAULTS, 0.9), several, swept]

@@ -114,16 +114,18 @@ def main() -> int:
         return 0
     probes = "none" if given.preset == "smoke" else "periodic"
     settings = RunSettings.of(given.preset, **{"probes": probes, "device": "cpu", **RUNS[given.preset]})
-    begin, found = time.monotonic(), []
+    options = f"--preset {given.preset} --faults {given.faults} --seed {given.seed}"
+    out = given.out or RESULTS / f"{given.preset}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    begin, found, result = time.monotonic(), [], together([])
     with tempfile.TemporaryDirectory(prefix="vase-faults-") as folder:
         for number, scene in enumerate(scenes(given.preset)):
             if count := round(scene.share * given.faults):
                 found.append(campaign(count, settings, scene, given.seed + number, Path(folder) / str(number)))
-    result = together(found)
-    out = given.out or RESULTS / f"{given.preset}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    options = f"--preset {given.preset} --faults {given.faults} --seed {given.seed}"
-    out.write_text(json.dumps({"command": f"python -m benchmarks.faults {options}", **result}, indent=1) + "\n")
+                result = together(found)
+                out.write_text(
+                    json.dumps({"command": f"python -m benchmarks.faults {options}", **result}, indent=1) + "\n"
+                )
     for name, count in result["faults"].items():
         print(f"{name:28}{count:5}")
     print(f"{time.monotonic() - begin:.0f} s")
