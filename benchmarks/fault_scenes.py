@@ -15,6 +15,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from joblib.externals.loky import get_reusable_executor
+
 from benchmarks.fault_kinds import FAULTS, Fault, lost_rank
 from vase.sweeps.runner import Cell, run_many
 from vase.training import RunDirectory, RunSettings, train
@@ -118,6 +120,7 @@ def work_sweep(path: Path, settings: RunSettings, seed: int | None) -> None:
         outcomes = run_many(cells)
     finally:
         done.set()
+        get_reusable_executor().shutdown()  # its thread would keep this process from ending
     sys.exit(0 if all(outcome.state in ("done", "skipped") for outcome in outcomes) else 1)
 
 
