@@ -41,7 +41,7 @@ Attempt = Callable[[Path, RunSettings, str, int], Outcome]
 def start(target: Callable[..., None], *arguments: Any) -> ForkServerProcess:
     """A process of its own, which has imported this module already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.fault_scenes"])
+    context.set_forkserver_preload(["benchmarks.fault_scenes", "torch._dynamo"])  # imported by the first optimiser
     process = context.Process(target=target, args=arguments)
     process.start()
     return process
