@@ -5,18 +5,22 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.core
 DEV    := $(VENV)/.dev
 PIP    := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+LOCKED := $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement
+OWN    := $(PIP) --no-build-isolation --editable
 
-.PHONY: setup demo test lint docs release-check clean
+.PHONY: setup demo test lint docs release-check lock sbom audit clean
 
 setup: $(DEV)
 
-$(CORE): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt locks/core.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(LOCKED) locks/core.txt
+	$(OWN) .
 	touch $@
 
-$(DEV): $(CORE)
-	$(PIP) --editable '.[dev]'
+$(DEV): $(CORE) locks/dev.txt
+	$(LOCKED) locks/dev.txt
+	$(OWN) '.[dev]'
 	touch $@
 
 demo: $(CORE)
@@ -36,6 +40,20 @@ docs: $(DEV)
 
 release-check: $(DEV)
 	$(BIN)/python tools/release.py
+
+# Lock what pyproject.toml asks for in the versions of constraints.txt: run it after a change of either.
+lock:
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[dev]'
+	$(BIN)/python tools/lock.py
+
+sbom: $(CORE)
+	$(BIN)/python tools/sbom.py locks/core.txt > sbom.json
+
+# Known vulnerabilities of the locked packages; asks a public service.
+audit:
+	test -x $(VENV)/audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet pip-audit)
+	$(VENV)/audit/bin/pip-audit --requirement locks/dev.txt --require-hashes --disable-pip
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

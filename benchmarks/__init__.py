@@ -10,6 +10,7 @@
 | `python -m benchmarks.kill` | results/learner/kill.json |
 | `python -m benchmarks.faults` | results/faults/smoke.json |
 | `python -m benchmarks.soak` | results/soak/smoke.json |
+| `python -m benchmarks.growth` | results/growth/smoke.json |
 
 `python -m benchmarks.tables` prints the tables of docs/scaling.md from these files.
 """

@@ -5,12 +5,14 @@
 
 A block stands between a line <!-- $ vase experiment ... --> and a line <!-- end -->: the command is run, and what it
 prints takes the place of the block's lines, under the command. The files that a figure command prints become pictures.
-The table of the shift benchmark is vase experiment shifts --no-run.
+The table of the shift benchmark is vase experiment shifts --no-run. A block of python -m benchmarks.NAME --table holds
+what `results_table` of that benchmark says of the committed results.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import re
@@ -23,7 +25,9 @@ from vase import cli
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(
-    r"(<!-- \$ vase (?P<words>experiment (?P<what>table|figure|shifts) .*?) -->\n)(?P<body>.*?)(<!-- end -->)", re.S
+    r"(<!-- \$ (?:vase (?P<words>experiment (?P<what>table|figure|shifts) .*?)|"
+    r"python -m (?P<table>benchmarks\.\w+) --table) -->\n)(?P<body>.*?)(?P<end><!-- end -->)",
+    re.S,
 )
 PAGES = tuple(
     str(page.relative_to(ROOT))
@@ -47,13 +51,15 @@ def fill(page: Path, *, draw: bool) -> str:
     """The text of a page with its blocks brought up to date; without `draw`, figure blocks stay as they are."""
 
     def block(match: re.Match[str]) -> str:
+        if match["table"]:
+            return f"{match[1]}{importlib.import_module(match['table']).results_table()}\n{match['end']}"
         if match["what"] != "figure":
-            return f"{match[1]}`vase {match['words']}`\n\n{run(match['words'] + ' --format markdown')}\n{match[5]}"
+            return f"{match[1]}`vase {match['words']}`\n\n{run(match['words'] + ' --format markdown')}\n{match['end']}"
         if not draw:
             return match[0]
         paths = [ROOT / line for line in run(match["words"]).splitlines()]
         pictures = [f"![{path.stem}]({os.path.relpath(path, page.parent)})" for path in paths]
-        return f"{match[1]}`vase {match['words']}`\n\n" + "\n".join(pictures) + f"\n{match[5]}"
+        return f"{match[1]}`vase {match['words']}`\n\n" + "\n".join(pictures) + f"\n{match['end']}"
 
     return BLOCK.sub(block, page.read_text())
 
@@ -64,6 +70,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a table is out of date")
     check = parser.parse_args().check
     os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT))
     stale = []
     for name in PAGES:
         page = ROOT / name

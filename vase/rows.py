@@ -227,3 +227,30 @@ class EndRow(TypedDict):
     held: int
     dropped: int
     position: NotRequired[PositionLatents]
+
+
+_PLACE = ("step", "stage", "world")
+KEYS: dict[str, tuple[str, ...]] = {
+    "step": (*_PLACE, "environment", "held", "loss", "capacity", "atypicality", "mask"),
+    "switch": (*_PLACE, "from", "environment", "is_new", "true_step", "delay", "false_alarm"),
+    "probe": ("step", "world", "probe", "mode"),
+    **dict.fromkeys(("imagination", "stage", "measures"), _PLACE),
+    "end": ("step",),
+}
+"""Kind of row -> what every row of that kind has, whichever version and learner wrote it."""
+
+
+def misfit(row: Any) -> str:
+    """Why a JSON value is not a row; empty if it is one. A kind of one's own may have any keys.
+
+    >>> misfit({"kind": "probe", "step": 3, "world": "mnist", "mode": "frozen"})
+    "a row of kind 'probe' without 'probe'"
+    """
+    if not isinstance(row, dict) or not isinstance(kind := row.get("kind"), str):
+        return "a line is no row: it must be an object with a kind"
+    for key in KEYS.get(kind, ()):
+        if key not in row:
+            return f"a row of kind {kind!r} without {key!r}"
+        if key in ("step", "stage") and type(row[key]) is not int:
+            return f"a row of kind {kind!r} with {key} = {row[key]!r}, which must be a whole number"
+    return ""

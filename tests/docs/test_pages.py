@@ -40,3 +40,10 @@ def test_a_block_is_replaced_and_the_rest_stays(tmp_path, monkeypatch):
     assert pages.fill(page, draw=False) == text.format(
         "`vase experiment table some`\n\nnew: experiment table some --format markdown"
     )
+
+
+def test_a_table_of_a_benchmark_takes_its_place(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- $ python -m benchmarks.faults --table -->\nold\n<!-- end -->\n")
+    monkeypatch.setattr("benchmarks.faults.results_table", lambda: "new")
+    assert pages.fill(page, draw=False) == "<!-- $ python -m benchmarks.faults --table -->\nnew\n<!-- end -->\n"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vase.rows import Row
+from vase.rows import Row, misfit
 
 START: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
 """Position of an empty file."""
@@ -78,6 +78,6 @@ def _verified(path: Path, data: bytes, position: Mapping[str, Any]) -> Any:
 
 def _row(line: bytes) -> Row:
     row = json.loads(line)
-    if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
-        raise ValueError("a line is no row: it must be an object with a kind")
-    return row
+    if problem := misfit(row):
+        raise ValueError(problem)
+    return dict(row)

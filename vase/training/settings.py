@@ -140,6 +140,9 @@ class RunSettings:
     learner_options: Mapping[str, Any] = option({}, "keyword arguments of the learner: --set learner.NAME=VALUE")
 
     def __post_init__(self) -> None:
+        for name in ("overrides", "learner_options"):
+            if not isinstance(given := getattr(self, name), Mapping):
+                raise ValueError(f"{name}={given!r}: must be names and their values.")
         overrides: dict[str, Any] = {}
         learner_options = dict(self.learner_options)
         for name, value in self.overrides.items():

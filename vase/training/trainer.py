@@ -15,6 +15,7 @@ from vase.distributed import Distributed, init_distributed
 from vase.learners.protocol import Learner, WantsBoundaries
 from vase.learners.registry import load_learner_class
 from vase.training.advice import explain_disk_error, explain_divergence
+from vase.training.broken_stream import save_on_exception
 from vase.training.callbacks import Callback, Run
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, build_learner, make_plan
@@ -54,6 +55,8 @@ def train(
     Raises:
         Interrupted: after Ctrl-C or SIGTERM, once the state is saved.
         LostWorkers: another worker died.
+        BrokenStream: the next batch could not be read; the state is saved, as it is before any other exception of a
+            source.
     """
     directory = RunDirectory(run_dir)
     device = "auto" if settings is None else settings.device
@@ -89,7 +92,9 @@ def _fit(run: Run, stop: threading.Event) -> None:
     """Train to the end of the stream, or until `stop` is set."""
     for callback in run.callbacks:
         callback.on_start(run)
-    for batch in run.plan.schedule:
+    while run.step < run.total:
+        with save_on_exception(run):
+            batch = next(run.plan.schedule)
         _learn(run, batch)
         run.stopping = run.distributed.any(stop.is_set())
         for callback in run.callbacks:

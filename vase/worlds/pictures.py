@@ -28,9 +28,7 @@ def read_picture(
     fraction of its size, of area averages: faster, and smaller.
     """
     try:
-        with warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning):
-            opened = Image.open(file)
-        with opened:
+        with warnings.catch_warnings(action="ignore"), Image.open(file) as opened:  # of a size we check, of metadata
             if opened.width * opened.height > most:
                 raise ValueError(f"it has {opened.width}×{opened.height} pixels, more than {most:,}; shrink it")
             if opened.mode not in _MODES:
@@ -40,7 +38,9 @@ def read_picture(
             picture = ImageOps.exif_transpose(opened)
             grey = picture.mode in {"1", "L", "LA", "La"}
             picture = _on_white(picture).convert(mode or ("L" if grey else "RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # decoders of damaged files raise anything
         name = f"picture {str(file)!r}" if isinstance(file, Path) else "a picture"
         raise ValueError(f"{name} cannot be read ({error}); repair it or take it away") from error
     factor = 1 if least is None else min(picture.height // (2 * least[0]), picture.width // (2 * least[1]))
