@@ -30,10 +30,8 @@ export function compare(section, data, panel, mine, choices) {
     element(
       "div",
       { class: "tools" },
-      element("label", { for: "other" }, "Other"),
-      select,
-      element("label", { for: "compared-latent" }, "Latent"),
-      latent,
+      element("span", { class: "field" }, element("label", { for: "other" }, "Other"), select),
+      element("span", { class: "field" }, element("label", { for: "compared-latent" }, "Latent"), latent),
     ),
     sides,
   );
