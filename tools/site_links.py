@@ -27,8 +27,8 @@ def name_files(markdown: str, folder: str) -> str:
 
     >>> name_files("[examples](../examples), [a decoder](../examples/x.py)", "")
     '`examples`, a decoder (`examples/x.py`)'
-    >>> name_files("[paper.md](../paper.md), [files](../../results)", "results")
-    '[paper.md](../paper.md), files (`results`)'
+    >>> name_files("[paper.md](../paper.md#glossary), [files](../../results#x)", "results")
+    '[paper.md](../paper.md#glossary), files (`results`)'
     """
 
     def name(found: re.Match[str]) -> str:
