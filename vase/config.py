@@ -7,11 +7,11 @@ import math
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 from vase.fields import build, leaves, parse
 from vase.spelling import did_you_mean
-from vase.suggestions import suggest
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (lambda value: value > 0, "positive"),
@@ -313,7 +313,7 @@ class VASEConfig:
         `images` are some of each world to come: an array, or a world. The reasons are printed, one line each, or handed
         to `report`; `vase.suggestions.suggest` has them as data.
         """
-        found = suggest(images)
+        found = import_module("vase.suggestions").suggest(images)  # NumPy: reading a configuration does without it
         if report is not None:
             for reason in found.reasons:
                 report(reason)

@@ -20,6 +20,7 @@ COMMANDS = {
         "demo",
         "data",
         "train",
+        "watch",
         "sweep",
         "report",
         "explore",

@@ -99,7 +99,7 @@ def _measures(record: Record) -> Table:
             _number(row["sap"], ".3f"),
             _number((row["dci"] or {}).get("disentanglement"), ".3f"),
             _number(row.get("factor_vae"), ".3f"),
-            _number(row.get("reconstruction"), ".1f"),
+            _number(row.get("reconstruction"), ".4f"),
         )
         for world, row in last.items()
     )
