@@ -33,8 +33,8 @@ def picture(data: bytes, folder: Path) -> None:
     file = folder / "picture"
     file.write_bytes(data)
     with suppress(ValueError):
-        found = read_picture(file, size=8)
-        assert found.size == (8, 8)
+        found = read_picture(file, least=(8, 8))
+        assert min(found.size) >= 1
         assert found.mode in ("L", "RGB")
 
 

@@ -76,8 +76,8 @@ def saved(folder: Path, state: dict[str, Any], **changes: Any) -> Path:
     return folder
 
 
-ALLOWED = {"optimiser": [{}], "custom": [{}], "recent": [{}, []]}
-"""Values that a learner has which was just built."""
+ALLOWED = {"optimiser": [{}], "custom": [{}], "recent": [{}, []], "ema": [None]}
+"""Values that a learner has which was just built, or was saved for others."""
 WRONG = [
     (name, value)
     for name in ("config", "seed", "custom", "networks", "optimiser", "memory", "ema", "recent", "last")

@@ -186,7 +186,9 @@ def test_pictures_that_change_in_their_place(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train(tmp_path / "run", settings, callbacks=[StopAt(3)])
     other, copy = draw("mine/two", 2), tmp_path / "copy"
-    with pytest.raises(ValueError, match="10 pictures in mine for the world 'folder:mine', and its images have ch"):
+    with pytest.raises(
+        ValueError, match=r"10 pictures in mine, .* for the world 'folder:mine', and its images have ch"
+    ):
         train(Path(shutil.copytree(tmp_path / "run", copy)), settings, resume=True)
     other.rename(tmp_path / "mine" / "zoo")
     draw("mine/two", 1)

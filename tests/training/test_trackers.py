@@ -44,7 +44,7 @@ class Listener(Tracker):
 
 def test_numbers_and_pictures_of_fit() -> None:
     with Listener(every=2, pictures_every=4) as told:
-        VASE(CONFIG, device="cpu").fit(STREAM, callbacks=[told])
+        VASE(CONFIG, device="cpu").fit(iter(STREAM), callbacks=[told])
     assert [step for step, _ in told.scalars] == [2, 4]
     assert {"learner/loss", "learner/environment", "atypicality/3"} <= set(told.scalars[0][1])
     kinds = ("reconstructions", "traversals", "dreams")
@@ -54,7 +54,7 @@ def test_numbers_and_pictures_of_fit() -> None:
 
 def test_no_pictures_if_none_are_wanted() -> None:
     told = Listener(every=5, pictures_every=0)
-    VASE(CONFIG, device="cpu").fit(STREAM, callbacks=[told])
+    VASE(CONFIG, device="cpu").fit(iter(STREAM), callbacks=[told])
     assert (len(told.scalars), told.pictures) == (1, [])
 
 
@@ -100,7 +100,7 @@ for start, steps in ((0, (10, 20, 30)), (15, (20,))):
         for step in steps:
             board.on_step(SimpleNamespace(step=step, environments=0), Step(step, loss=1.0))
 with TensorBoard("fit", every=1) as board:
-    VASE(CONFIG, device="cpu").fit([images(8, light=False)] * 2, callbacks=[board])
+    VASE(CONFIG, device="cpu").fit(iter([images(8, light=False)] * 2), callbacks=[board])
 seen, fit = (EventAccumulator(name).Reload() for name in ("board", "fit"))
 print([event.step for event in seen.Scalars("learner/loss")], sorted(fit.Tags()["images"]))
 print([(image.step, image.width, image.height) for image in fit.Images("reconstructions")])
@@ -141,7 +141,7 @@ def test_weights_and_biases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     wandb = FakeWandB()
     monkeypatch.setitem(sys.modules, "wandb", wandb)
     with WandB("mine", every=5, mode="offline") as tracker:
-        VASE(CONFIG, device="cpu").fit(STREAM, callbacks=[tracker])
+        VASE(CONFIG, device="cpu").fit(iter(STREAM), callbacks=[tracker])
     assert wandb.given == {
         "name": "fit", "config": {"config": CONFIG.to_dict()}, "project": "mine", "mode": "offline"
     }  # fmt: skip
@@ -168,7 +168,7 @@ def test_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = SimpleNamespace(**{name: record(name) for name in names}, start_run=lambda **_: "run")
     monkeypatch.setitem(sys.modules, "mlflow", mlflow)
     with MLflow("mine", uri="file:store", every=5) as tracker:
-        VASE(CONFIG, device="cpu").fit(STREAM, callbacks=[tracker])
+        VASE(CONFIG, device="cpu").fit(iter(STREAM), callbacks=[tracker])
         tracker.on_row(
             SimpleNamespace(step=5),
             {"kind": "probe", "world": "digits:12", "accuracy": 0.5},  # type: ignore[arg-type]

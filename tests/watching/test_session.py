@@ -244,7 +244,7 @@ def test_settings_of_a_resumed_watch_cannot_change_what_it_computes(tmp_path: Pa
     ("given", "message"),
     [
         ({"frozen": True}, "needs what it has learnt"),
-        ({"framing": "squeeze"}, "must be one of letterbox, crop"),
+        ({"framing": "squeeze"}, "must be one of crop, letterbox"),
         ({"channels": 4}, "must be 3 .colour. or 1"),
         ({"batch_size": 1}, "must be at least 2"),
         ({"idle": -1.0}, "zero or more"),
