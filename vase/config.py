@@ -204,10 +204,8 @@ class IndependenceConfig:
     """Off: the capacity alone has to disentangle, as in the paper."""
     means: float = 20.0
     """Weight of the squared covariances of posterior means: no two latents may tell the same."""
-    squares: float = 60.0
-    """Weight of the squared covariances of squares, with each other and with means: no rotated or bent factors."""
-    cubes: float = 15.0
-    """Weight of the squared covariances of means with cubes: no factors rotated by a small angle."""
+    rotate_every: int = 256
+    """Batches of a new environment (S) after which its latents are rotated onto independent axes. 0: never."""
     total_correlation: float = 0.0
     """Weight of the total correlation, KL(q(z) ‖ ∏ q(z_n)): the pressure of β-TCVAE, which costs accuracy."""
     fade_from: int = 1000
@@ -216,7 +214,7 @@ class IndependenceConfig:
     """Batches of an environment after which it is zero."""
 
     def __post_init__(self) -> None:
-        _validate(self, "independence.", nonnegative="means squares cubes total_correlation fade_from fade_to")
+        _validate(self, "independence.", nonnegative="means rotate_every total_correlation fade_from fade_to")
 
 
 @dataclass(frozen=True)
@@ -300,6 +298,7 @@ class VASEConfig:
             environments=EnvironmentConfig(patience=3, usage_every=10),
             dreaming=DreamConfig(tau=20),
             recruiting=RecruitConfig(warmup_steps=60),
+            independence=IndependenceConfig(rotate_every=50),
             learning_rate=1.5e-3,
             batch_size=32,
         )

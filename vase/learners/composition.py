@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from torch import nn
+from jaxtyping import Bool
+from torch import Tensor, nn
 
 from vase import checkpoint
 from vase.config import VASEConfig
@@ -28,12 +29,13 @@ from vase.method.independence import Independence
 from vase.method.learnt_tests import LatentSpreadTest, LossSpreadTest
 from vase.method.objective import Objective
 from vase.method.recruiting import LatentRecruiter
+from vase.method.rotation import LatentRotator
 from vase.method.shift_detector import ShiftDetector
 from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
 from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
-from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.nn.optim import forget_moments, load_optimiser_state, optimiser_state, rotate_moments
 from vase.nn.size import warn_if_huge
 from vase.worlds.checks import require_seed
 
@@ -53,6 +55,7 @@ class Composition(Estimator):
     optimiser_: torch.optim.Adam
     recruiter_: LatentRecruiter
     independence_: Independence
+    rotator_: LatentRotator
     objective_: Objective
     generator_: torch.Generator
     recent_: deque[Images]
@@ -112,6 +115,8 @@ class Composition(Estimator):
         self.dreams_ = DreamBuffer(config, likelihood, seed)
         self.recruiter_ = LatentRecruiter(config.recruiting, n)
         self.independence_ = Independence(config.independence)
+        rotates = config.demands_independence and environments.enabled
+        self.rotator_ = LatentRotator(config.independence.rotate_every if rotates else 0, n)
         self.objective_ = Objective(config, likelihood)
         self.likelihood_, self.device_ = likelihood, device
         self.gated_ = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
@@ -213,6 +218,7 @@ class Composition(Estimator):
             "dreams": self.dreams_.state_dict(),
             "recruiter": self.recruiter_.state_dict(),
             "independence": self.independence_.state_dict(),
+            "rotator": self.rotator_.state_dict(),
             "generator": {"state": self.generator_.get_state()},
             "last": {"alpha": self.alpha_},
             "recent": {f"{i:03d}": self.workers_.gather(x) for i, x in enumerate(self.recent_)},
@@ -251,6 +257,7 @@ class Composition(Estimator):
         self.detector_.load_state_dict(state["detector"], self.device_)
         self.recruiter_.load_state_dict(state["recruiter"])
         self.independence_.load_state_dict(state["independence"])
+        self.rotator_.load_state_dict(state["rotator"])
         self.generator_.set_state(state["generator"]["state"])
         self.alpha_ = state["last"]["alpha"].clone()
         recent = [state["recent"][key].to(self.device_) for key in sorted(state["recent"])]
@@ -280,6 +287,40 @@ class Composition(Estimator):
         self.ema_.copy_room()
         if self.dreams_.snapshot is not None:
             self.dreams_.snapshot.copy_room(self.networks_)
+
+    def _recruit(self, *, decoder_std: float) -> Bool[Tensor, "N"]:
+        """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity).
+
+        Only behind gates: without them the past would see the fresh weights.
+        """
+        spare = self.memory_.spare()
+        if not (self.gated_ and self.config_.recruiting.reseed):
+            return torch.zeros_like(spare)
+        latents = spare.nonzero().flatten().tolist()
+        if latents:
+            self.networks_.reseed(latents, self.generator_, decoder_std=decoder_std)
+            forget_moments(self.optimiser_, self.networks_, latents)
+            self.ema_.copy_live()  # the same fresh weights
+            self.recruiter_.recruit(spare, self.steps_)
+        return spare
+
+    def rotate_latents(self) -> None:
+        """Rotate the current environment's own latents onto independent axes, if it is time.
+
+        Only behind gates, or while there is no past: without them dreams see all latents.
+        """
+        record, allowed = self.memory_.record, self.gated_ or self.dreams_.snapshot is None
+        if not self.rotator_.is_due(record.age):
+            return
+        found = self.workers_.on_main_process(lambda: self.rotator_.rotation(self.memory_.own()))
+        self.rotator_.begin(record.index)
+        if found is None or not allowed:
+            return
+        for nets in (self.networks_, self.ema_.nets):
+            nets.rotate(*found)
+        rotate_moments(self.optimiser_, self.networks_, *found)
+        self.independence_.forget()
+        self.detector_.forget_latents(record)
 
 
 def _kind(custom: Any) -> str:

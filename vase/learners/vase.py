@@ -44,6 +44,8 @@ class Forward:
     loss: Float[Tensor, ""]
     """What is differentiated."""
     batch: BatchStatistics
+    posteriors: tuple[Float[Tensor, "B N"], Float[Tensor, "B N"]]
+    """Means and log-variances of the batch."""
 
 
 class VASE(Shareable):
@@ -191,11 +193,10 @@ class VASE(Shareable):
             return z if dreams is None else torch.cat([z, dreams.z])
 
         out = Outputs(*self.forward_(met, sample, s, len(memory)))
-        independence = None
+        independence, q = None, (out.mean[:b], out.log_var[:b])
         if self.config_.demands_independence:
-            record, q = memory.record, (out.mean[:b], out.log_var[:b])
-            own = record.active & ~memory.used_by_others(record.index)
-            independence = self.independence_(*q, noise, own, record.index, record.age, workers)
+            record = memory.record
+            independence = self.independence_(*q, noise, memory.own(), record.index, record.age, workers)
         kl_weight = self.recruiter_.kl_weight(self.steps_)
         kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
         return Forward(
@@ -209,7 +210,8 @@ class VASE(Shareable):
                 kl_weight=kl_weight,
                 independence=independence,
                 workers=workers,
-            )
+            ),
+            posteriors=(q[0].detach(), q[1].detach()),
         )
 
     def sample_dreams(self, n: int) -> Dreams | None:
@@ -230,6 +232,9 @@ class VASE(Shareable):
         self.detector_.update(record, self._seen_by_tests(batch))
         record.observe(evident_loss(batch.losses, c.environments), c.environments.loss_decay)
         self.recent_.append(batch.images)
+        if self.rotator_.wants(record.index, record.age):
+            self.rotator_.observe(*map(self.workers_.gather, forward.posteriors))
+            self.rotate_latents()
         if c.mask.enabled and batch.tells_atypicality:
             record.mask = self._masked(record.mask, batch.atypicality, record.index)
         if record.age % c.environments.usage_every == 0:
@@ -310,6 +315,7 @@ class VASE(Shareable):
         if self.config_.mask.enabled:
             mask = self._masked(alpha < self.config_.mask.threshold, alpha, index)
         self.memory_.add(mask)
+        self.rotator_.begin(index)
         self._grow(index + 1)
         self._enter_environment(index)
 
@@ -330,6 +336,7 @@ class VASE(Shareable):
         """Before the first foreign gradient: measure which latents the environment uses, and take the snapshot."""
         c, record, on_main = self.config_, self.memory_.record, self.workers_.on_main_process
         x = self.last_images()
+        self.rotator_.end()
         if not self.dreams_.periodic:
             ema_is_better = on_main(
                 lambda: self._loss(self.ema_.nets, x, record) < self._loss(self.networks_, x, record)
@@ -360,25 +367,6 @@ class VASE(Shareable):
         """L_s(x) of a whole batch by some weights."""
         view = self._view(nets, x, *encode_in_chunks(nets, x)[1:])
         return evident_loss(view(record).losses, self.config_.environments)
-
-    def _recruit(self, *, decoder_std: float) -> Bool[Tensor, "N"]:
-        """Fresh weights and a KL warm-up for the latents that no environment uses (Eq. 5: spare capacity).
-
-        Only behind gates: without them the past would see the fresh weights.
-        """
-        spare = self.memory_.spare()
-        if not (self.gated_ and self.config_.recruiting.reseed):
-            return torch.zeros_like(spare)
-        latents = spare.nonzero().flatten().tolist()
-        if latents:
-            self.networks_.reseed(latents, self.generator_, decoder_std=decoder_std)
-            for parameter, index in self.networks_.weights_of(latents):
-                for moment in ("exp_avg", "exp_avg_sq"):
-                    if parameter in self.optimiser_.state:
-                        self.optimiser_.state[parameter][moment][index] = 0
-            self.ema_.copy_live()  # the same fresh weights
-            self.recruiter_.recruit(spare, self.steps_)
-        return spare
 
     @torch.no_grad()
     def _noise_tolerance(self, x: Images) -> Float[Tensor, "N"]:

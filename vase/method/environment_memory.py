@@ -87,6 +87,10 @@ class EnvironmentMemory:
         others = [record.used for record in self.records if record.index != index]
         return torch.stack(others).any(0) if others else torch.zeros(self.n_latents, dtype=torch.bool)
 
+    def own(self) -> Bool[Tensor, "N"]:
+        """Active latents of the current environment that no other one uses."""
+        return self.record.active & ~self.used_by_others(self.current)
+
     def spare(self) -> Bool[Tensor, "N"]:
         """Latents that no environment uses."""
         return ~self.used_by_others(-1)

@@ -1,16 +1,8 @@
-"""Pressure for independent latents: covariances of means, squares and cubes within an environment, total correlation.
+"""Pressure for independent latents: their covariances within an environment, and their total correlation.
 
-Not in the paper, whose capacity objective leaves one thing open: a prior of independent normal latents looks the same
-from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
-factors are not normal: uncorrelated latents can still depend on each other (independent component analysis; Comon 1994,
-Cardoso 1999). Where a factor is bent over two latents, the square of one follows the other. Where two factors are
-rotated by an angle θ, the squares of the latents covary by (k₁ + k₂)·sin²θ·cos²θ, with the excess kurtosis k of the
-factors: clear at 45 degrees, tiny at small angles, and nothing if one factor has long tails and the other short ones.
-The cube of one latent covaries with the other by k₁·sinθ·cos³θ − k₂·cosθ·sin³θ: clear at small angles, and nothing at
-45 degrees between factors alike. The squares of both, added up, grow with sin²2θ.
-
-Total correlation sees every dependence, but as far as a batch can estimate it, it is also a price on all that the
-latents tell.
+Not in the paper. Decorrelation keeps latents from telling the same; which of all uncorrelated axes they lie on,
+`vase.method.rotation` decides. Total correlation sees every dependence, but as far as a batch can estimate it, it is
+also a price on all that the latents tell.
 
 The pressure acts on an environment's own latents only, those that no other environment uses.
 """
@@ -30,25 +22,15 @@ from vase.distributed import Distributed
 from vase.method.capacity import sample_posterior
 
 DECAY = 0.99
-"""Of the running covariances: high orders of one batch are little but noise."""
+"""Of the running covariances: those of one batch are little but noise."""
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def covariances(mean: Float[Tensor, "B N"], workers: Distributed) -> Float[Tensor, "4 N N"]:
-    """Covariances of latents in a batch, without the diagonals.
-
-    Of posterior means c with each other, of their squares c² with each other, of means with squares, and of means with
-    cubes c³ − 3·Var(c)·c, which are the fourth cumulants κ(c_m, c_n, c_n, c_n). Averages and variances are taken over
-    the batches of all workers, and count as given.
-    """
+def covariances(mean: Float[Tensor, "B N"], workers: Distributed) -> Float[Tensor, "N N"]:
+    """Covariances of posterior means in a batch, without the diagonal; averages are those of all workers' batches."""
     centred = mean - workers.mean(mean.detach().mean(0))
-    squares = centred.square()
-    variance = workers.mean(squares.detach().mean(0))
-    cubes = centred * (squares - 3 * variance)
-    squares = squares - variance
-    one, other = [centred, squares, centred, centred], [centred, squares, squares, cubes]
-    found = torch.stack(one).mT @ torch.stack(other) / len(mean)
-    return found - torch.diag_embed(found.diagonal(dim1=1, dim2=2))
+    found = centred.T @ centred / len(mean)
+    return found - torch.diag(found.diagonal())
 
 
 def total_correlation(
@@ -71,7 +53,7 @@ class Independence:
     def __init__(self, config: IndependenceConfig) -> None:
         self.config = config
         self.environment = -1
-        self.average = torch.zeros(4, 0, 0)
+        self.average = torch.zeros(0, 0)
         self._next = self.environment, self.average
 
     def __call__(
@@ -103,14 +85,16 @@ class Independence:
         known = environment == self.environment and self.average.shape == now.shape
         average = torch.lerp(now, self.average.to(now), DECAY) if known else now
         self._next = environment, average
-        of_means, of_squares, of_both, of_cubes = (average * found).sum((1, 2))
-        c = self.config
-        return c.means * of_means + c.squares * (of_squares + of_both) + c.cubes * of_cubes
+        return self.config.means * (average * found).sum()
 
     def fading(self, age: int) -> float:
         """The share of the total correlation's weight: 1 in a young environment, then falling linearly to 0."""
         c = self.config
         return min(1.0, max(0.0, (c.fade_to - age) / max(1, c.fade_to - c.fade_from)))
+
+    def forget(self) -> None:
+        """Begin the average anew, from nothing: the latents have been rotated."""
+        self.average = torch.zeros_like(self.average)
 
     def update(self) -> None:
         """The last batch was learnt: its covariances join the average."""

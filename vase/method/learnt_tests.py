@@ -127,6 +127,10 @@ class LatentSpreadTest(_SpreadTest):
         if batch.tells_atypicality:
             self.spread.update(record.index, _log_alpha(batch), batch.n_images)
 
+    def forget_latents(self, record: EnvironmentRecord) -> None:
+        """Begin anew."""
+        self.spread = RunningSpread()
+
 
 def student_tails(t: Float[Tensor, "*B"], freedom: float) -> Float[Tensor, "*B"]:
     """P(|T| ≥ t) of Student's t by Wallace's normal approximation (1959): within 5 % down to 1e-4."""

@@ -170,6 +170,11 @@ class ShiftDetector:
         for test in self.tests:
             test.update(record, batch)
 
+    def forget_latents(self, record: EnvironmentRecord) -> None:
+        """Tell all tests that the latents of the environment have been rotated."""
+        for test in self.tests:
+            test.forget_latents(record)
+
     def release(self) -> tuple[Images, ...]:
         """The held batches, oldest first, which are then held no longer."""
         held, self.held = tuple(self.held), []

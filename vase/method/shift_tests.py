@@ -53,6 +53,9 @@ class ShiftTest(ABC):
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:  # noqa: B027
         """Take note of a batch that was learnt in the environment."""
 
+    def forget_latents(self, record: EnvironmentRecord) -> None:  # noqa: B027
+        """The latents of the environment have been rotated: what was known of single ones holds no longer."""
+
     def arrived(self, record: EnvironmentRecord) -> int | None:
         """The environment into which this one, which is still moving, has come; None if it has not."""
         return None

@@ -98,6 +98,12 @@ class Decoder(nn.Module):
         column = torch.randn(weight.shape[0], len(latents), generator=generator) * std * weight.shape[1] ** -0.5
         weight[:, latents] = column.to(weight.device)
 
+    @torch.no_grad()
+    def rotate(self, latents: Int[Tensor, "n"], matrix: Float[Tensor, "n n"]) -> None:
+        """Take Mz for what was z in some latents, with the same outputs."""
+        weight = self.from_latents.weight
+        weight[:, latents] = weight[:, latents] @ torch.linalg.inv(matrix)
+
 
 def check_image(image: nn.Module, hidden: int, image_shape: tuple[int, int, int]) -> None:
     """Refuse a decoder that does not give images of the right shape."""

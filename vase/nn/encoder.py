@@ -6,7 +6,7 @@ import itertools
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from vase.nn.modes import evaluating
@@ -78,6 +78,15 @@ class Encoder(nn.Module):
         weight[latents] = means.to(weight.device)
         weight[rows] = log_vars.to(weight.device)
         bias[latents + rows] = 0
+
+    @torch.no_grad()
+    def rotate(self, latents: Int[Tensor, "n"], matrix: Float[Tensor, "n n"], shares: Float[Tensor, "n n"]) -> None:
+        """Replace the means μ of some latents by Mμ; log-variances become averages, weighted by shares."""
+        n, bias = self.posterior.out_features // 2, self.posterior.bias
+        assert bias is not None
+        for rows in (self.posterior.weight, bias):
+            rows[latents] = matrix @ rows[latents]
+            rows[latents + n] = shares @ rows[latents + n]
 
 
 def count_features(features: nn.Module, image_shape: tuple[int, int, int]) -> int:

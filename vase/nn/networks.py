@@ -120,6 +120,13 @@ class Networks(nn.Module):
         self.decoder.reseed(latents, generator, std=decoder_std)
         self.encoder.reseed(latents, generator)
 
+    def rotate(self, latents: Int[Tensor, "n"], matrix: Float[Tensor, "n n"], shares: Float[Tensor, "n n"]) -> None:
+        """Another basis of some latents: z becomes Mz, and reconstructions of means stay as they are."""
+        device = self.encoder.posterior.weight.device
+        latents, matrix = latents.to(device), matrix.to(device)
+        self.encoder.rotate(latents, matrix, shares.to(device))
+        self.decoder.rotate(latents, matrix)
+
     def weights_of(self, latents: list[int]) -> list[tuple[Tensor, tuple[Any, ...]]]:
         """The weights next to some latents, as (parameter, index) pairs."""
         posterior, n = self.encoder.posterior, self.decoder.from_latents.in_features

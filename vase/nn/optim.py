@@ -1,4 +1,4 @@
-"""The state of an optimiser by the names of its parameters: the only place that saves and restores one."""
+"""The state of Adam by the names of its parameters: the only place that saves, restores and changes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+from vase.nn.networks import Networks
 
 
 def optimiser_state(optimiser: torch.optim.Optimizer, module: nn.Module) -> dict[str, dict[str, Tensor]]:
@@ -26,3 +29,33 @@ def load_optimiser_state(
         for moment, value in moments.items():
             like = parameter if value.ndim else torch.empty_like(value, device=parameter.device)
             optimiser.state[parameter][moment] = torch.empty_like(like).copy_(value)
+
+
+def forget_moments(optimiser: torch.optim.Optimizer, networks: Networks, latents: list[int]) -> None:
+    """No moments for the weights next to some latents, which have been drawn anew."""
+    for parameter, index in networks.weights_of(latents):
+        for moment in ("exp_avg", "exp_avg_sq"):
+            if parameter in optimiser.state:
+                optimiser.state[parameter][moment][index] = 0
+
+
+@torch.no_grad()
+def rotate_moments(
+    optimiser: torch.optim.Optimizer,
+    networks: Networks,
+    latents: Int[Tensor, "n"],
+    matrix: Float[Tensor, "n n"],
+    shares: Float[Tensor, "n n"],
+) -> None:
+    """The moments that belong to `networks.rotate`: first ones change as gradients do, second ones are averages."""
+    head, into = networks.encoder.posterior, networks.decoder.from_latents.weight
+    latents, matrix, shares = latents.to(into.device), matrix.to(into.device), shares.to(into.device)
+    n, back = into.shape[1], torch.linalg.inv(matrix).T
+    if state := optimiser.state.get(into):
+        state["exp_avg"][:, latents] = state["exp_avg"][:, latents] @ matrix.T
+        state["exp_avg_sq"][:, latents] = state["exp_avg_sq"][:, latents] @ shares.T
+    for parameter in (head.weight, head.bias):
+        if parameter is not None and (state := optimiser.state.get(parameter)):
+            first, second = state["exp_avg"], state["exp_avg_sq"]
+            first[latents], first[latents + n] = back @ first[latents], shares @ first[latents + n]
+            second[latents], second[latents + n] = shares @ second[latents], shares @ second[latents + n]
