@@ -12,6 +12,7 @@ from vase.spelling import suggest
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
     "codes": "vase.experiments.ablation.settings:CODES",
+    "tight": "vase.experiments.ablation.settings:TIGHT",
     "longer": "vase.experiments.ablation.settings:LONGER",
     "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
     "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
