@@ -242,6 +242,41 @@ def test_two_workers_match_one_process(tmp_path):
             assert torch.allclose(ours[group][name], tensor, rtol=1e-9, atol=1e-9), name
 
 
+ROTATION = """
+import torch
+torch.set_num_threads(1)
+torch.set_default_dtype(torch.float64)
+from vase import VASE, VASEConfig
+from vase.distributed import init_distributed
+from vase.learners import representation
+single = representation.as_images
+representation.as_images = lambda *a, **k: single(*a, **k).double()
+with init_distributed("cpu") as crew:
+    model = VASE(VASEConfig.smoke().with_values({"independence.rotate_every": 2}), seed=3, device="cpu")
+    images = torch.rand(8, 1, 32, 32, generator=torch.Generator().manual_seed(0)).numpy()
+    model.partial_fit(crew.shard(images))
+    factors = torch.cartesian_prod(*[torch.linspace(-1.5, 1.5, 30)] * 2)
+    means = torch.zeros(len(factors), model.n_latents)
+    means[:, [1, 4]] = factors @ torch.tensor([[0.8, -0.6], [0.6, 0.8]])
+    model.rotator_.begin(0)
+    for part in means.chunk(2):
+        model.rotator_.observe(part * (crew.rank == 0), torch.full_like(part, -6.0))
+    before = model.networks_.encoder.posterior.weight.clone()
+    model.partial_fit(crew.shard(images))
+    after = model.networks_.encoder.posterior.weight
+    tell({"moved": (after - before).abs().amax(1)[: model.n_latents].tolist(), "weights": after.tolist()})
+"""
+
+
+def test_latents_are_rotated_alike_on_all_workers(tmp_path):
+    """By what the first worker found: here, the others have observed nothing but zeros."""
+    code, _, err = Job(tmp_path, ROTATION).wait()
+    assert code == 0, err
+    moved = told(tmp_path, 0)["moved"]
+    assert min(moved[1], moved[4]) > 5 * max(moved[n] for n in range(len(moved)) if n not in (1, 4))
+    assert told(tmp_path, 0)["weights"] == told(tmp_path, 1)["weights"]
+
+
 # ---------------------------------------------------------------------------------------------------------------- runs
 
 STREAM = "digits:28*70,glyphs:16*99930"

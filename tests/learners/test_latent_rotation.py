@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from vase import VASE, VASEConfig
+from vase.checkpoint import split_tensors
 from vase.worlds import Schedule
 
 WORLDS = "digits:28*40,glyphs:16*40"
@@ -58,6 +60,19 @@ def test_latents_of_other_environments_are_not_rotated(learner):
     before = {name: value.clone() for name, value in learner.networks_.state_dict().items()}
     learner.rotate_latents()
     assert all(torch.equal(before[name], value) for name, value in learner.networks_.state_dict().items())
+
+
+def test_a_copy_in_the_middle_of_observing_is_rotated_alike(learner):
+    """A rotation really takes place in both, from what had been observed before the copy."""
+    show_rotated(learner, learner.memory_.own().nonzero().flatten().tolist()[:2], 30)
+    again, before = copy.deepcopy(learner), learner.networks_.encoder.posterior.weight.clone()
+    assert len(again.rotator_.means) == 2
+    for model in (learner, again):
+        model.rotate_latents()
+    assert not torch.equal(learner.networks_.encoder.posterior.weight, before)
+    mine, theirs = (split_tensors(model.state_dict())[1] for model in (learner, again))
+    for group, tensors in mine.items():
+        assert all(torch.equal(tensor, theirs[group][name]) for name, tensor in tensors.items()), group
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,15 @@ def test_held_batches_are_left_out() -> None:
     assert shareable_state(state)["detector"] == {**state["detector"], "held": {}}
 
 
+def test_codes_of_single_images_are_left_out(model: VASE, shared: Path) -> None:
+    """Those that were observed for the next rotation: the decoder would show the images."""
+    assert model.rotator_.means
+    again = VASE.from_pretrained(shared, device="cpu")
+    assert not again.rotator_.means
+    assert not again.rotator_.noise
+    assert again.rotator_.environment == model.rotator_.environment == 1
+
+
 @pytest.mark.parametrize("light", [True, False])
 def test_a_shared_learner_goes_on_learning(shared: Path, light: bool) -> None:
     """Also if the first batches after loading are foreign, when it has no image of its environment to compare with."""

@@ -89,6 +89,21 @@ def test_after_a_rotation_the_average_begins_from_nothing():
     assert float(ask(part, COPIES)) == pytest.approx(2 * (1 - DECAY))
 
 
+def test_batches_without_own_latents_bring_nothing_back():
+    """Neither the average before a rotation, nor the covariances of a batch that was held."""
+    part = make(means=1.0)
+    ask(part, COPIES)
+    part.update()
+    part.forget()
+    part.update()
+    assert part.average.tolist() == [[0, 0], [0, 0]]
+    ask(part, COPIES, environment=1)
+    assert ask(part, COPIES, own=torch.tensor([True, False])) is None
+    part.update()
+    assert part.environment == 0
+    assert part.average.tolist() == [[0, 0], [0, 0]]
+
+
 def test_nothing_for_latents_of_others():
     part = make(means=1.0)
     assert ask(part, COPIES, own=torch.tensor([True, False])) is None

@@ -9,6 +9,8 @@ import torch
 
 from vase.config import VASEConfig
 from vase.method.rotation import (
+    MAX_IMAGES,
+    MIN_IMAGES,
     WINDOW,
     LatentRotator,
     best_angle,
@@ -83,6 +85,22 @@ def test_the_map_keeps_scales_and_undoes_correlation():
     assert 0 < found.angle < 20
 
 
+def test_a_constant_latent_is_left_alone():
+    """Its scale is zero, by which nothing can be divided."""
+    turned = torch.cat([GRID @ turn(30).T, torch.full((len(GRID), 1), 0.3)], 1).float()
+    found = find_rotation(turned, torch.ones(3) > 0)
+    assert found is not None
+    assert found.latents.tolist() == [0, 1]
+    assert found.matrix.isfinite().all()
+    assert find_rotation(turned, torch.tensor([True, False, True])) is None
+
+
+def test_latents_that_tell_the_same_are_left_alone():
+    """The difference of two equal latents is nothing but rounding, and would be blown up by a factor of 700."""
+    assert find_rotation(torch.stack([GRID[:, 0], 2 * GRID[:, 0] + 1], 1).float(), BOTH) is None
+    assert find_rotation(torch.rand(3, 8, generator=torch.Generator().manual_seed(0)), torch.ones(8) > 0) is None
+
+
 def networks() -> Networks:
     return Networks(VASEConfig.smoke(), torch.Generator().manual_seed(0))
 
@@ -129,6 +147,20 @@ def test_first_moments_are_those_of_gradients_in_the_new_basis():
         torch.testing.assert_close(adam.state[mine]["exp_avg"][:n], 0.1 * theirs.grad[:n])
 
 
+def test_weights_of_double_precision_are_rotated_too():
+    nets, x, s = networks().double(), torch.rand(4, 1, 32, 32).double(), torch.zeros(4, dtype=torch.long)
+    adam = torch.optim.Adam(nets.parameters(), lr=0.0)
+    image = nets.decode(nets.encode(x)[1], s)
+    image.mean().backward()
+    adam.step()
+    nets.rotate(LATENTS, MATRIX, SHARES)
+    rotate_moments(adam, nets, LATENTS, MATRIX, SHARES)
+    torch.testing.assert_close(nets.decode(nets.encode(x)[1], s), image)
+    found = find_rotation(GRID @ turn(30).T, BOTH)
+    assert found is not None
+    assert found.matrix.dtype == torch.float64
+
+
 def observed(rotator: LatentRotator, means: torch.Tensor, log_var: float = -6.0) -> None:
     rotator.observe(means.float(), torch.full(means.shape, log_var))
 
@@ -165,10 +197,44 @@ def test_latents_with_more_noise_than_signal_are_not_rotated():
     assert rotator.rotation(BOTH) is None
 
 
+def test_few_images_decide_nothing():
+    """Kurtoses of few images are noise, from which independent latents would be rotated."""
+    rotator, generator = LatentRotator(4, 8), torch.Generator().manual_seed(0)
+    for size, found in ((MIN_IMAGES // 2 - 1, False), (MIN_IMAGES // 2, True)):
+        rotator.begin(0)
+        for _ in range(2):
+            uniform = torch.rand(size, 8, generator=generator) * 4
+            uniform[:, :2] = uniform[:, :2] @ turn(30).T.float()
+            observed(rotator, uniform)
+        assert (rotator.rotation(torch.ones(8) > 0) is not None) == found
+
+
+def test_large_batches_are_thinned_out_and_old_ones_dropped():
+    rotator = LatentRotator(1000, 2)
+    rotator.begin(0)
+    rows = torch.arange(2.0 * MAX_IMAGES + 1)[:, None].expand(-1, 2)
+    observed(rotator, rows)
+    assert rotator.means[0][:, 0].tolist() == list(range(0, 2 * MAX_IMAGES + 1, 3))
+    observed(rotator, rows[:MAX_IMAGES])
+    assert torch.equal(rotator.means[1], rows[:MAX_IMAGES])
+    for _ in range(WINDOW):
+        observed(rotator, GRID[:2])
+    assert [len(mean) for mean in rotator.means] == [2] * WINDOW
+    assert len(rotator.noise) == WINDOW
+
+
+def test_no_more_is_kept_than_what_was_observed():
+    """Not a view of the whole pass, with dreams and log-variances."""
+    whole = torch.zeros(96, 48)
+    rotator = LatentRotator(4, 24)
+    rotator.observe(whole[:64, :24], whole[:64, 24:])
+    assert rotator.means[0].untyped_storage().nbytes() == 64 * 24 * 4
+
+
 def test_what_was_observed_is_saved():
     rotator, again = LatentRotator(4, 2), LatentRotator(4, 2)
     again.load_state_dict(rotator.state_dict())
-    assert again.means == []
+    assert not again.means
     assert again.environment == -1
     rotator.begin(1)
     observed(rotator, GRID[:3])
@@ -177,4 +243,4 @@ def test_what_was_observed_is_saved():
     assert again.environment == 1
     assert [len(mean) for mean in again.means] == [3, 5]
     assert len(again.noise) == 2
-    assert torch.equal(torch.cat(again.means), torch.cat(rotator.means))
+    assert all(map(torch.equal, again.means, rotator.means))

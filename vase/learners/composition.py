@@ -312,9 +312,11 @@ class Composition(Estimator):
         record, allowed = self.memory_.record, self.gated_ or self.dreams_.snapshot is None
         if not self.rotator_.is_due(record.age):
             return
-        found = self.workers_.on_main_process(lambda: self.rotator_.rotation(self.memory_.own()))
+        found = None
+        if allowed:
+            found = self.workers_.on_main_process(lambda: self.rotator_.rotation(self.memory_.own()))
         self.rotator_.begin(record.index)
-        if found is None or not allowed:
+        if found is None:
             return
         for nets in (self.networks_, self.ema_.nets):
             nets.rotate(*found)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
+from torch import Tensor
 
 from vase import checkpoint
 from vase.checkpoint import MANIFEST, State
@@ -31,8 +32,8 @@ class Shareable(Composition):
     def save_pretrained(self, folder: str | Path, *, card: str | None = None) -> Path:
         """Save the learner for others, with a model card (README.md); returns the folder.
 
-        Unlike `save`, this leaves out the optimiser and all images that the learner holds on to, so that others can ask
-        it and go on learning, but not continue exactly. `card` is the text of a card of your own.
+        Unlike `save`, this leaves out the optimiser and all images and codes that the learner holds on to, so that
+        others can ask it and go on learning, but not continue exactly. `card` is the text of a card of your own.
         """
         folder = Path(folder)
         state = shareable_state(self.state_dict())
@@ -85,8 +86,13 @@ class Shareable(Composition):
 
 
 def shareable_state(state: Mapping[str, Any]) -> State:
-    """A `state_dict` without the optimiser, the averaged weights and the images that the learner holds on to."""
-    return {**state, "optimiser": {}, "ema": None, "recent": {}, "detector": {**state["detector"], "held": {}}}
+    """A `state_dict` without the optimiser, the averaged weights, and images or codes that the learner holds on to.
+
+    The codes are posterior means of single images: the decoder would show them.
+    """
+    rotator = {name: value[:0] if isinstance(value, Tensor) else value for name, value in state["rotator"].items()}
+    detector = {**state["detector"], "held": {}}
+    return {**state, "optimiser": {}, "ema": None, "recent": {}, "detector": detector, "rotator": rotator}
 
 
 def shipped_models() -> tuple[str, ...]:

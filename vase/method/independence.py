@@ -68,6 +68,7 @@ class Independence:
     ) -> Float[Tensor, ""] | None:
         """What is added to the loss; None where nothing is. `noise` is what z was sampled with."""
         c = self.config
+        self._next = self.environment, self.average
         if int(own.sum()) < 2:
             return None
         loss = self._decorrelation(mean[:, own], environment, workers)
@@ -95,6 +96,7 @@ class Independence:
     def forget(self) -> None:
         """Begin the average anew, from nothing: the latents have been rotated."""
         self.average = torch.zeros_like(self.average)
+        self._next = self.environment, self.average
 
     def update(self) -> None:
         """The last batch was learnt: its covariances join the average."""

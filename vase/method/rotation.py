@@ -12,6 +12,7 @@ first time are rotated, and none that another environment uses: what is known of
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,12 +23,17 @@ from torch import Tensor
 
 WINDOW = 128
 """Batches before a rotation whose posterior means decide about it."""
+MAX_IMAGES = 512
+"""Images of a batch that are observed, evenly spread over it: more cost memory and time, and tell little."""
+MIN_IMAGES = 512
+"""Images that a rotation needs. Of 256, kurtoses are so noisy that independent latents would be rotated."""
 SMALLEST_GAIN = 0.05
 """Gain below which a pair of latents is left as it is: that of a uniform factor rotated by 5 degrees."""
 _ANGLES = torch.linspace(-math.pi / 4, math.pi / 4, 181, dtype=torch.float64)[1:]
 _ZERO = int(_ANGLES.abs().argmin())
 _SWEEPS = 10
 _SETTLED = math.radians(1)
+_SMALLEST_EIGENVALUE = 1e-6
 
 
 class Rotation(NamedTuple):
@@ -90,8 +96,11 @@ def independent_axes(white: Float[Tensor, "B n"]) -> Float[Tensor, "n n"]:
 
 
 def find_rotation(means: Float[Tensor, "B N"], latents: Bool[Tensor, "N"]) -> Rotation | None:
-    """What makes some latents independent, given posterior means; None if they are so already."""
-    chosen = latents.nonzero().flatten()
+    """What makes some latents independent, given posterior means; None if they are so already.
+
+    Constant latents are left alone, and so are all where one is a linear function of others: no axes are theirs alone.
+    """
+    chosen = (latents & (means != means[:1]).any(0)).nonzero().flatten()
     if len(chosen) < 2:
         return None
     centred = means[:, chosen].double()
@@ -99,13 +108,15 @@ def find_rotation(means: Float[Tensor, "B N"], latents: Bool[Tensor, "N"]) -> Ro
     variance = centred.square().mean(0)
     std = variance.sqrt()
     values, vectors = torch.linalg.eigh((centred / std).T @ (centred / std) / len(centred))
-    whitening = (vectors / values.clamp_min(1e-6).sqrt()) @ vectors.T / std  # the one that changes latents least
+    if float(values[0]) < _SMALLEST_EIGENVALUE:
+        return None
+    whitening = (vectors / values.sqrt()) @ vectors.T / std  # the one that changes latents least
     rotation = independent_axes(centred @ whitening.T)
     shares = rotation.square()
     if float(shares.diagonal().min()) > math.cos(_SETTLED) ** 2:
         return None
     scale = (shares @ variance).sqrt()
-    return Rotation(chosen, (scale[:, None] * (rotation @ whitening)).float(), shares.float())
+    return Rotation(chosen, (scale[:, None] * (rotation @ whitening)).to(means), shares.to(means))
 
 
 class LatentRotator:
@@ -115,12 +126,14 @@ class LatentRotator:
         self.every, self.n_latents = every, n_latents
         self.environment = -1
         """The environment that is learnt for the first time; −1 if there is none."""
-        self.means: list[Float[Tensor, "B N"]] = []
-        self.noise: list[Float[Tensor, "N"]] = []
+        self.means: deque[Float[Tensor, "B N"]] = deque(maxlen=WINDOW)
+        self.noise: deque[Float[Tensor, "N"]] = deque(maxlen=WINDOW)
 
     def begin(self, environment: int) -> None:
         """Observe an environment from now on."""
-        self.environment, self.means, self.noise = environment, [], []
+        self.environment = environment
+        self.means.clear()
+        self.noise.clear()
 
     def end(self) -> None:
         """The environment was left: its latents stay as they are."""
@@ -132,27 +145,29 @@ class LatentRotator:
 
     def observe(self, mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> None:
         """Take note of the posteriors of a batch."""
-        self.means.append(mean.cpu())
+        self.means.append(mean[:: math.ceil(len(mean) / MAX_IMAGES)].cpu().clone())  # not a view of the whole pass
         self.noise.append(log_var.exp().mean(0).cpu())
 
     def is_due(self, age: int) -> bool:
         """Whether it is time to rotate."""
-        return len(self.means) > 1 and age % self.every == 0
+        return self.every > 0 and len(self.means) > 1 and age % self.every == 0
 
     def rotation(self, own: Bool[Tensor, "N"]) -> Rotation | None:
         """How to rotate those of the environment's own latents that carry more signal than noise."""
-        means, noise = torch.cat(self.means), torch.stack(self.noise).mean(0)
+        means, noise = torch.cat(list(self.means)), torch.stack(list(self.noise)).mean(0)
+        if len(means) < MIN_IMAGES:
+            return None
         return find_rotation(means, own & (means.var(0) > noise))
 
     def state_dict(self) -> dict[str, Any]:
         """What has been observed since the last rotation."""
-        stacked = torch.cat(self.means) if self.means else torch.zeros(0, self.n_latents)
-        noise = torch.stack(self.noise) if self.noise else torch.zeros(0, self.n_latents)
+        stacked = torch.cat(list(self.means)) if self.means else torch.zeros(0, self.n_latents)
+        noise = torch.stack(list(self.noise)) if self.noise else torch.zeros(0, self.n_latents)
         sizes = torch.tensor([len(mean) for mean in self.means], dtype=torch.long)
         return {"environment": self.environment, "means": stacked, "noise": noise, "sizes": sizes}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict()`."""
-        self.environment = state["environment"]
-        self.means = list(state["means"].clone().split(state["sizes"].tolist()))
-        self.noise = list(state["noise"].clone())
+        self.begin(state["environment"])
+        self.means.extend(state["means"].clone().split(state["sizes"].tolist()))
+        self.noise.extend(state["noise"].clone())

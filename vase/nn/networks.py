@@ -122,9 +122,9 @@ class Networks(nn.Module):
 
     def rotate(self, latents: Int[Tensor, "n"], matrix: Float[Tensor, "n n"], shares: Float[Tensor, "n n"]) -> None:
         """Another basis of some latents: z becomes Mz, and reconstructions of means stay as they are."""
-        device = self.encoder.posterior.weight.device
-        latents, matrix = latents.to(device), matrix.to(device)
-        self.encoder.rotate(latents, matrix, shares.to(device))
+        like = self.encoder.posterior.weight
+        latents, matrix = latents.to(like.device), matrix.to(like)
+        self.encoder.rotate(latents, matrix, shares.to(like))
         self.decoder.rotate(latents, matrix)
 
     def weights_of(self, latents: list[int]) -> list[tuple[Tensor, tuple[Any, ...]]]:

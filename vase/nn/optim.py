@@ -49,7 +49,7 @@ def rotate_moments(
 ) -> None:
     """The moments that belong to `networks.rotate`: first ones change as gradients do, second ones are averages."""
     head, into = networks.encoder.posterior, networks.decoder.from_latents.weight
-    latents, matrix, shares = latents.to(into.device), matrix.to(into.device), shares.to(into.device)
+    latents, matrix, shares = latents.to(into.device), matrix.to(into), shares.to(into)
     n, back = into.shape[1], torch.linalg.inv(matrix).T
     if state := optimiser.state.get(into):
         state["exp_avg"][:, latents] = state["exp_avg"][:, latents] @ matrix.T

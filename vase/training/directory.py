@@ -16,8 +16,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,9 @@ import torch
 import vase
 from vase import checkpoint
 from vase.config import VASEConfig
-from vase.generations import FOLDER, Generations
 from vase.learners.protocol import Learner
 from vase.rows import Row
-from vase.training.lock import Lock, lock
+from vase.training.lock import LockedDirectory
 from vase.training.plan import Plan, build_learner
 from vase.training.row_file import START, read_rows
 from vase.training.settings import RunSettings
@@ -45,23 +43,12 @@ _RUN = {"step": int, "settings": dict, "config": dict, "schedule": dict, "rows":
 """What a checkpoint holds of its run."""
 
 
-class RunDirectory:
+class RunDirectory(LockedDirectory):
     """Paths, configuration and checkpoints of one run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.rows_path = self.path / "rows.jsonl"
-        self.checkpoints = Generations(self.path / FOLDER)
-        self.figures_path = self.path / "figures"
-        self._lock: Lock | None = None
-
-    def require_free(self) -> None:
-        """Refuse a path that already holds something."""
-        if self.path.exists() and not self.path.is_dir():
-            raise FileExistsError(f"{self.path} is a file; name another directory with --out.")
-        if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
-            what = "is a run already" if (self.path / "config.json").exists() else "already exists and is not empty"
-            raise FileExistsError(f"{self.path} {what}: resume it with --resume, or name another directory with --out.")
+        super().__init__(path, kind="run", marker="config.json", pictures="figures")
+        self.figures_path = self.pictures_path
 
     def write_config(self, plan: Plan, parent: Mapping[str, Any] | None = None) -> None:
         """Write config.json."""
@@ -209,26 +196,9 @@ class RunDirectory:
         """Whether the run has reached the end of its stream."""
         return self.has_checkpoint and int(self.load()["run"]["step"]) >= self.timeline().total
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Lock the directory for this process, and remove what a killed one left half-written."""
-        with lock(self.path) as self._lock:
-            for folder in (self.path, self.figures_path):
-                checkpoint.remove_parts(folder)
-            self.checkpoints.tidy()
-            try:
-                yield
-            finally:
-                self._lock = None
-
     def _write_json(self, name: str, value: Any) -> None:
         self.require_own()
         checkpoint.write_json_atomic(self.path / name, value)
-
-    def require_own(self) -> None:
-        """Refuse to write, once locked, into a directory that has taken the place of the locked one."""
-        if self._lock is not None:
-            self._lock.require_held()
 
 
 def _run_of(state: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The lock of a run directory: one process trains in it, and only as long as the directory is its own."""
+"""The lock of a directory: one process trains in it, and only as long as the directory is its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from vase import checkpoint
+from vase.generations import FOLDER, Generations
 
 NAME = ".lock"
 
@@ -55,3 +58,51 @@ def lock(folder: Path) -> Iterator[Lock]:
         yield Lock(folder, handle)
     finally:
         os.close(handle)
+
+
+class LockedDirectory:
+    """A directory with rows, checkpoints and pictures, into which one process at a time writes.
+
+    Args:
+      path: the directory, which need not exist yet.
+      kind: what it is in messages, e.g. "run".
+      marker: the file that tells such a directory from any other.
+      pictures: the name of its folder of pictures.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, kind: str, marker: str, pictures: str) -> None:
+        self.path = Path(path)
+        self.rows_path = self.path / "rows.jsonl"
+        self.checkpoints = Generations(self.path / FOLDER)
+        self.pictures_path = self.path / pictures
+        self._kind, self._marker = kind, self.path / marker
+        self._lock: Lock | None = None
+
+    def exists(self) -> bool:
+        """Whether something was started here."""
+        return self._marker.is_file()
+
+    def require_free(self) -> None:
+        """Refuse a path that already holds something."""
+        if self.path.exists() and not self.path.is_dir():
+            raise FileExistsError(f"{self.path} is a file; name another directory with --out.")
+        if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+            what = f"is a {self._kind} already" if self.exists() else "already exists and is not empty"
+            raise FileExistsError(f"{self.path} {what}: resume it with --resume, or name another directory with --out.")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the directory for this process, and remove what a killed one left half-written."""
+        with lock(self.path) as self._lock:
+            for folder in (self.path, self.pictures_path):
+                checkpoint.remove_parts(folder)
+            self.checkpoints.tidy()
+            try:
+                yield
+            finally:
+                self._lock = None
+
+    def require_own(self) -> None:
+        """Refuse to write, once locked, into a directory that has taken the place of the locked one."""
+        if self._lock is not None:
+            self._lock.require_held()

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +18,9 @@ from PIL import Image
 
 from vase import checkpoint
 from vase.config import VASEConfig
-from vase.generations import FOLDER, Generations
 from vase.method.mixture import NONE
 from vase.training.directory import versions
-from vase.training.lock import Lock, lock
+from vase.training.lock import LockedDirectory
 from vase.watching.settings import WatchSettings
 
 FORMAT = 1
@@ -33,31 +30,16 @@ SNAPSHOT_SIDE = 640
 _CONTENT = {"settings": dict, "config": dict, "learner": str}
 
 
-class WatchDirectory:
+class WatchDirectory(LockedDirectory):
     """Paths, configuration, checkpoints and snapshots of one watch."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.rows_path = self.path / "rows.jsonl"
-        self.snapshots = self.path / "snapshots"
-        self.checkpoints = Generations(self.path / FOLDER)
-        self._lock: Lock | None = None
-
-    def exists(self) -> bool:
-        """Whether a watch was started here."""
-        return (self.path / FILE).is_file()
-
-    def require_free(self) -> None:
-        """Refuse a path that already holds something."""
-        if self.path.exists() and not self.path.is_dir():
-            raise FileExistsError(f"{self.path} is a file; name another directory with --out.")
-        if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
-            what = "is a watch already" if self.exists() else "already exists and is not empty"
-            raise FileExistsError(f"{self.path} {what}: resume it with --resume, or name another directory with --out.")
+        super().__init__(path, kind="watch", marker=FILE, pictures="snapshots")
+        self.snapshots = self.pictures_path
 
     def write(self, settings: WatchSettings, config: VASEConfig, learner: str) -> None:
         """Write watch.json."""
-        self._require_own()
+        self.require_own()
         value = {"format": FORMAT, "settings": settings.to_dict(), "config": config.to_dict(), "learner": learner}
         checkpoint.write_json_atomic(self.path / FILE, {**value, "versions": versions()})
 
@@ -93,8 +75,8 @@ class WatchDirectory:
 
     def save(self, state: checkpoint.State, keep: int) -> None:
         """Commit a state as one unit."""
-        self._require_own()
-        self.checkpoints.save(int(state["watch"]["step"]), state, keep, before_commit=self._require_own)
+        self.require_own()
+        self.checkpoints.save(int(state["watch"]["step"]), state, keep, before_commit=self.require_own)
 
     def load(self) -> checkpoint.State:
         """The newest intact state."""
@@ -107,26 +89,10 @@ class WatchDirectory:
     def keep_snapshot(self, environment: int, pixels: np.ndarray) -> Path:
         """Write the picture of an environment, replacing an earlier one."""
         path = self.snapshot_path(environment)
-        self._require_own()
+        self.require_own()
         picture = Image.fromarray(np.ascontiguousarray(pixels))
         picture.thumbnail((SNAPSHOT_SIDE, SNAPSHOT_SIDE), Image.Resampling.BOX)
         data = io.BytesIO()
         picture.save(data, "PNG")
         checkpoint.write_bytes_atomic(path, data.getvalue())
         return path
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Lock the directory for this process, and remove what a killed one left half-written."""
-        with lock(self.path) as self._lock:
-            for folder in (self.path, self.snapshots):
-                checkpoint.remove_parts(folder)
-            self.checkpoints.tidy()
-            try:
-                yield
-            finally:
-                self._lock = None
-
-    def _require_own(self) -> None:
-        if self._lock is not None:
-            self._lock.require_held()
