@@ -50,6 +50,23 @@ def test_types_follow_the_fields() -> None:
     assert given == {"steps": 7, "measures": True, "probes": "online", "anticipation": "a>b"}
 
 
+def test_how_images_are_imagined(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--imagination-policy", "random", "--imagination-share", "0.25", "--imagination-start", "7")
+    given = given_settings(parsed(*words, "--imagination-ramp", "5"))
+    assert given == {
+        "imagination_policy": "random",
+        "imagination_share": 0.25,
+        "imagination_start": 7,
+        "imagination_ramp": 5,
+    }
+    assert "--imagination-share X imagined images" in help_of("imagination_share")
+    assert "(default: 1.0)" in help_of("imagination_share")
+    assert "--imagination-policy {learnt,random}" in help_of("imagination_policy")
+    with pytest.raises(SystemExit):
+        parsed("--imagination-share", "half")
+    assert "'half' is not a number" in capsys.readouterr().err
+
+
 def test_what_is_not_given_follows_the_preset() -> None:
     assert given_settings(parsed()) == {}
     settings = new_settings(given_settings(parsed("--preset", "paper", "--seed", "3")))

@@ -29,6 +29,13 @@ def test_as_long_per_step_as_finished_runs_of_the_condition(tmp_path):
     assert estimated_seconds(todo) == pytest.approx(0.2 * 2 * steps)
 
 
+def test_a_longer_name_is_another_condition(tmp_path):
+    finished(tmp_path / "imagination/laptop", "passive-0", 100.0, 500)  # 0.1 s per step
+    finished(tmp_path / "imagination/laptop", "passive-128-0", 300.0, 500)  # 0.3 s
+    todo = jobs(tmp_path, load_experiment("imagination"), only=["passive"], seeds=[1])
+    assert estimated_seconds(todo) == pytest.approx(0.1 * job_steps(todo[0]))
+
+
 def test_else_of_the_experiment_or_of_any_other_in_the_preset(tmp_path):
     finished(tmp_path / "ablation/laptop", "entangled-S-0", 50.0, 500)  # 0.05 s
     assert estimated_seconds(jobs(tmp_path, seeds=[0])) == pytest.approx(0.05 * 5 * RETURNS.steps["laptop"])

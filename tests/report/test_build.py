@@ -69,6 +69,7 @@ def test_every_file_of_the_page_is_used() -> None:
     [
         RunSettings.of("laptop", steps=600),
         RunSettings.of("smoke", stream="digits,glyphs*50", seed=3, measures=True, overrides={"capacity.gamma": "7"}),
+        RunSettings.of("smoke", stream="digits", imagination="digits", imagination_share=0.25, imagination_ramp=5),
         RunSettings.of("smoke", learner="random_projection:RandomProjection", overrides={"learner.size": "4"}),
     ],
 )

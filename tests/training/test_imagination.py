@@ -15,8 +15,7 @@ import torch
 from stop_at import StopAt
 
 from vase import VASE, Step, cli
-from vase.config import preset as configuration
-from vase.experiments import Condition, Experiment, Job, export, jobs_of, load_experiment, results_of
+from vase.experiments import Condition, Experiment, Job, export, jobs_of, results_of
 from vase.experiments.common.figures import pictures
 from vase.experiments.imagination.analysis import imagination_table
 from vase.experiments.imagination.figures import figure4c
@@ -36,6 +35,12 @@ SMALL = Experiment(
         Condition("plain", seeds=(0,), options={"anticipation": ""}),
         Condition("passive", seeds=(0,), shown=True),
         Condition("imagination", seeds=(0,), shown=True, options={"imagination": "digits:16"}),
+        Condition(
+            "random-translation",
+            seeds=(0,),
+            shown=True,
+            options={"imagination": "digits:16", "imagination_policy": "random"},
+        ),
     ),
     tables={"imagination": imagination_table},
     options={
@@ -101,22 +106,24 @@ def test_an_explorer_does_not_touch_the_learner_until_its_images_join(jobs: dict
     def until(step: int, job: Job) -> list[dict[str, Any]]:
         return [row for line in lines_of(job) if (row := json.loads(line))["step"] <= step]
 
-    passive, imagined = jobs["passive"], jobs["imagination"]
-    assert until(8, passive) == until(8, imagined)
+    passive, imagined, random = (jobs[name] for name in ("passive", "imagination", "random-translation"))
+    assert until(8, passive) == until(8, imagined) == until(8, random)
     assert until(10, passive) != until(10, imagined)
+    assert until(10, random) not in (until(10, passive), until(10, imagined))
 
 
-def test_rows_of_both_conditions(jobs: dict[str, Job]) -> None:
-    passive, imagined = (
-        [r for r in exported_rows(jobs[name]) if r["kind"] == "imagination"] for name in ("passive", "imagination")
+def test_rows_of_all_conditions(jobs: dict[str, Job]) -> None:
+    passive, imagined, random = (
+        [r for r in exported_rows(jobs[name]) if r["kind"] == "imagination"]
+        for name in ("passive", "imagination", "random-translation")
     )
-    for rows in (passive, imagined):
+    for rows in (passive, imagined, random):
         assert [(row["step"], row["stage"], row["world"], row["unmet"]) for row in rows] == [
             (step, 1, DIGITS, "moving-digits:16") for step in (12, 16)
         ]
         assert all(0 <= row[name] <= 1 for row in rows for name in ("accuracy", "ceiling"))
         assert {row["mode"] for row in rows} == {"periodic"}
-    assert not any("latents" in row for row in passive)
+    assert not any("latents" in row for row in (*passive, *random)), "nothing aims at z*"
     for row in imagined:
         assert len(row["latents"]) == len(row["before"]) == len(row["after"]) > 0
 
@@ -144,6 +151,18 @@ def test_resume_is_exact_before_and_while_images_are_imagined(jobs: dict[str, Jo
     assert (path / "rows.jsonl").read_bytes() == (job.path / "rows.jsonl").read_bytes()
     assert files_of(path) == files_of(job.path)
     assert RunDirectory(path).load()["callbacks"]["Imagination"]["explorer"]["steps"] == 24
+    assert (path / "pictures.npz").read_bytes() == (job.path / "pictures.npz").read_bytes()
+
+
+def test_resume_is_exact_while_images_move_at_random(jobs: dict[str, Job], tmp_path: Path) -> None:
+    job, path = jobs["random-translation"], tmp_path / "run"
+    for step, resume in ((5, False), (13, True)):
+        with pytest.raises(Interrupted):
+            train(path, None if resume else job.settings, resume=resume, callbacks=[StopAt(step)])
+    train(path, resume=True)
+    assert (path / "rows.jsonl").read_bytes() == (job.path / "rows.jsonl").read_bytes()
+    assert files_of(path) == files_of(job.path)
+    assert RunDirectory(path).load()["callbacks"]["Imagination"]["explorer"] is None
     assert (path / "pictures.npz").read_bytes() == (job.path / "pictures.npz").read_bytes()
 
 
@@ -193,6 +212,52 @@ def test_imagined_images_join_the_batches_of_the_named_world_from_the_first_on(b
         assert np.array_equal(met[: len(before)], before)
         assert not any(np.array_equal(a, b) for a in met[len(before) :] for b in before)
         assert explorer.steps == number, "the policy learns from every batch"
+
+
+def imagining_with(**options: Any) -> Beside:
+    condition = Condition("other", options={"imagination": DIGITS, **options})
+    return Beside.of(SMALL.settings(condition, 0, "smoke"))
+
+
+def test_random_images_join_in_the_same_number_and_nothing_learns_to_move_them() -> None:
+    found, again = (imagining_with(imagination_policy="random") for _ in range(2))
+    assert found.callback.explorer is None
+    for step, more in [(8, 0), (9, 8), (16, 8), (17, 0)]:
+        before, met = found.meet(step)
+        assert (met.dtype, len(met)) == (np.uint8, len(before) + more)
+        assert np.array_equal(met[: len(before)], before)
+        assert not any(np.array_equal(a, b) for a in met[len(before) :] for b in before)
+        assert np.array_equal(again.meet(step)[1], met), "decided by seed and step"
+
+
+def test_random_images_have_the_label_of_the_digit_that_was_moved() -> None:
+    suite, _ = imagining_with(imagination_policy="random").callback.lookahead[DIGITS, "moving-digits:16"]
+    batch = suite.worlds["moving-digits:16"][0].sample(8, np.random.default_rng(3))
+    static = make_world(DIGITS).sample(8, np.random.default_rng(3))
+    assert batch.factors["label"].tolist() == [*static.factors["label"], *static.factors["label"]]
+    assert np.array_equal(batch.images[:8], static.images)
+    assert not any(np.array_equal(a, b) for a, b in zip(batch.images[8:], static.images, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "added"),
+    [
+        ({}, [8, 8, 8, 8, 8, 8, 8, 8]),
+        ({"imagination_share": 0.25}, [2, 2, 2, 2, 2, 2, 2, 2]),
+        ({"imagination_start": 3}, [0, 0, 0, 8, 8, 8, 8, 8]),
+        ({"imagination_ramp": 4}, [2, 4, 6, 8, 8, 8, 8, 8]),
+        ({"imagination_share": 0.5, "imagination_start": 2, "imagination_ramp": 4}, [0, 0, 1, 2, 3, 4, 4, 4]),
+    ],
+)
+def test_how_many_images_join_and_when(options: dict[str, Any], added: list[int]) -> None:
+    """Steps 9 to 16 are the stage; batches have 8 images."""
+    found = imagining_with(**options)
+    assert [len(found.meet(step)[1]) - 8 for step in range(9, 17)] == added
+    assert found.callback.explorer is not None
+    assert found.callback.explorer.steps == 8, "the policy learns from every batch"
+    suite, _ = found.callback.lookahead[DIGITS, "moving-digits:16"]
+    classified = suite.worlds["moving-digits:16"][0].sample(8, np.random.default_rng(3))
+    assert len(classified.images) == 16, "the classifier gets one for each image"
 
 
 def test_imagined_images_have_the_background_of_their_world(beside: Beside) -> None:
@@ -275,6 +340,18 @@ def test_translation_goes_from_edge_to_edge_where_there_is_room() -> None:
             r"imagination='mnst': 'mnst' is no world of the stream; name some of moving-fashion, mnist",
         ),
         ({"imagination": "mnist,"}, "'' is no world of the stream"),
+        ({"imagination": "mnist", "imagination_policy": "best"}, "'best': must be 'learnt' or 'random'"),
+        ({"imagination": "mnist", "imagination_share": 0.0}, r"imagination_share=0\.0: must be above 0 and at most 1"),
+        ({"imagination": "mnist", "imagination_share": 1.5}, r"imagination_share=1\.5: must be above 0 and at most 1"),
+        (
+            {"imagination": "mnist", "imagination_start": -1},
+            "imagination_start=-1: must be a whole number",
+        ),
+        ({"imagination": "mnist", "imagination_ramp": 0.5}, r"imagination_ramp=0\.5: must be a whole number"),
+        (
+            {"imagination_policy": "random"},
+            "'random' without imagination has no effect: name worlds",
+        ),
         ({"anticipation": "mnist"}, "write MET>UNMET, two worlds of the stream, e.g. mnist>moving-mnist"),
         ({"anticipation": "mnist>mnist"}, "two worlds"),
         ({"anticipation": "mnist>inverse-mnist"}, "'inverse-mnist' is no world of the stream"),
@@ -296,10 +373,14 @@ def test_settings_name_worlds_whatever_the_length_of_their_stages() -> None:
 
 def test_settings_that_ask_for_nothing_are_written_as_ever() -> None:
     plain, asking = RunSettings(), RunSettings(imagination="mnist")
-    assert not {"imagination", "anticipation"} & plain.to_dict().keys()
+    assert not [name for name in plain.to_dict() if name.startswith(("imagination", "anticipation"))]
+    assert [name for name in asking.to_dict() if name.startswith("imagination")] == ["imagination"]
     assert RunSettings.from_dict(plain.to_dict()) == plain
     assert RunSettings.from_dict(json.loads(json.dumps(asking.to_dict()))) == asking
     assert plain.differences(asking) == asking.differences(plain) == ["imagination"]
+    random = dataclasses.replace(asking, imagination_policy="random", imagination_share=0.25)
+    assert RunSettings.from_dict(json.loads(json.dumps(random.to_dict()))) == random
+    assert random.differences(asking) == asking.differences(random) == ["imagination_policy", "imagination_share"]
 
 
 def test_worlds_in_which_nothing_can_move_are_refused_and_leave_no_run(tmp_path: Path) -> None:
@@ -333,97 +414,6 @@ def test_the_command_line_takes_worlds(tmp_path: Path, capsys: pytest.CaptureFix
 # -------------------------------------------------------------------------------------------------- the experiment
 
 
-def test_conditions_differ_by_imagination_alone() -> None:
-    whole = load_experiment("imagination")
-    passive, imagined = (whole.settings(whole.condition(name), 2, "laptop") for name in ("passive", "imagination"))
-    assert imagined.differences(passive) == ["imagination"]
-    assert (passive.imagination, imagined.imagination) == ("", "mnist")
-    assert passive.anticipation == "mnist>moving-mnist"
-    assert (passive.steps, passive.seed) == (3_000, 2)
-    assert all(len(condition.seeds) == 3 and condition.shown for condition in whole.conditions)
-
-
-def test_values_of_the_papers_table() -> None:
-    whole = load_experiment("imagination")
-    settings = whole.settings(whole.condition("imagination"), 0, "paper")
-    assert settings.steps == 45_000
-    config = configuration("paper", (1, 64, 64)).with_values(dict(settings.overrides))
-    assert (config.capacity.gamma, config.capacity.c_max) == (200, 35)
-    assert 1 / config.capacity.ramp_steps == pytest.approx(0.7e-5, rel=1e-5)
-    assert (config.mask.threshold, config.environments.kappa, config.dreaming.tau) == (0.7, 1.5, 500)
-
-
-def _probe(world: str, step: int, value: float, metric: str = "accuracy") -> dict[str, Any]:
-    probe = "identity" if metric == "accuracy" else "position"
-    return {"kind": "probe", "step": step, "world": world, "probe": probe, "mode": "periodic", metric: value}
-
-
-def _write(
-    folder: Path, condition: str, seed: int, ahead: list[float], ceiling: list[float], probes: dict[str, list[float]]
-) -> None:
-    """Stages of 10 steps; ahead at 15 and 20, probes at 20, 25 and 30."""
-    way = {"latents": [0, 2], "before": [3.0, 4.0], "after": [0.6, 0.8]} if condition == "imagination" else {}
-    rows = [
-        {
-            "kind": "imagination",
-            "step": step,
-            "world": "mnist",
-            "unmet": "moving-mnist",
-            **way,
-            "accuracy": a,
-            "ceiling": c,
-        }
-        for step, a, c in zip((15, 20), ahead, ceiling, strict=True)
-    ]
-    rows += [_probe(w, step, v) for w, vs in probes.items() for step, v in zip((20, 25, 30), vs, strict=True)]
-    rows += [_probe("moving-mnist", 20, 1.5, "pixels"), _probe("moving-mnist", 30, 0.5, "pixels")]
-    content = {
-        "settings": {"seed": seed},
-        "stages": [["moving-fashion", 10], ["mnist", 10], ["moving-mnist", 10]],
-        "config": {"mask": {"threshold": 0.6}},
-        "summary": {"probes": ["periodic"], "environments": 3, "false_alarms": seed},
-        "rows": rows,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{condition}-{seed}.json").write_text(json.dumps(content))
-
-
-def test_table_by_hand(tmp_path: Path) -> None:
-    folder = tmp_path / "imagination" / "laptop"
-    fashion, moving = [0.8, 0.8, 0.75], [0.7, 0.8, 0.9]
-    probes = {"moving-fashion": fashion, "moving-mnist": moving}
-    _write(folder, "passive", 0, [0.1, 0.3], [0.5, 0.8], {**probes, "mnist": [0.90, 0.9, 0.85]})
-    _write(folder, "passive", 1, [0.1, 0.4], [0.5, 0.8], {**probes, "mnist": [0.92, 0.9, 0.85]})
-    _write(folder, "imagination", 0, [0.5, 0.72], [0.6, 0.8], {**probes, "mnist": [0.89, 0.9, 0.95]})
-    _write(folder, "imagination", 1, [0.9, 0.76], [0.6, 0.95], {**probes, "mnist": [0.93, 0.9, 0.95]})
-    _write(folder, "imagination", 2, [0.9, 0.9], [0.9, 0.9], {**probes, "mnist": [0.93, 0.9, 0.95]})
-    table = imagination_table(results_of(load_experiment("imagination"), "laptop", tmp_path))
-    assert table.columns == ("", "passive", "imagination", "gain", "bar")
-    rows = {str(row[0]): row[1:] for row in table.rows}
-
-    def values(name: str) -> list[list[float]]:
-        return [[round(value, 6) for value in entry.values] for entry in rows[name][:3]]  # type: ignore[union-attr]
-
-    # seed 2 has no passive partner: it counts in its own column, and in no gain
-    assert values("moving MNIST, classifier of what was met (%)") == [[30, 40], [72, 76, 90], [42, 36]]
-    assert values("the same classifier on real moving MNIST (%)") == [[80, 80], [80, 95, 90], [0, 15]]
-    assert values("what was met / real (%)") == [[37.5, 50], [90, 80, 100], [52.5, 30]]
-    assert values("appendix probe of moving MNIST (%)") == [[70, 70], [70, 70, 70], [0, 0]]
-    assert values("its position error (pixels)") == [[1.5, 1.5], [1.5, 1.5, 1.5], [0, 0]]
-    assert values("appendix probe of MNIST (%)") == [[90, 92], [89, 93, 93], [-1, 1]]
-    assert values("appendix probe of moving Fashion (%)")[0] == [80, 80]
-    assert values("later: moving Fashion, end of the run (%)")[0] == [75, 75]
-    assert values("later: MNIST, end of the run (%)") == [[85, 85], [95, 95, 95], [10, 10]]
-    assert values("later: moving MNIST, first score in its stage (%)")[1] == [80, 80, 80]
-    assert values("later: moving MNIST, end of the run (%)")[1] == [90, 90, 90]
-    assert values("what was met / end of the run (%)")[1] == [80, pytest.approx(76 / 0.9), 100]
-    assert values("distance from z*, before acting") == [[], [pytest.approx(12.5**0.5)] * 3, []]
-    assert values("distance from z*, after acting") == [[], [pytest.approx(0.5**0.5)] * 3, []]
-    assert values("false alarms") == [[0, 1], [0, 1, 2], [0, 0]]
-    assert rows["what was met / real (%)"][3] == "≥ 85"
-    assert "2 passive, 3 imagination" in table.notes[1]
-
-
 def test_results_of_a_small_study_give_table_and_figure(jobs: dict[str, Job]) -> None:
     folder = jobs["plain"].results
     results = results_of(SMALL, "smoke", folder)
@@ -440,7 +430,13 @@ def test_results_of_a_small_study_give_table_and_figure(jobs: dict[str, Job]) ->
     assert bold.get_ydata() == pytest.approx([row["accuracy"] for row in ahead])
     assert left.get_xlim() == (8, 16)
     assert right.get_xlim() == (0, 24)
-    assert [len(axis.get_yticks()) for axis in panels] == [3, 3]
+    assert [len(axis.get_yticks()) for axis in panels] == [3, 4]
+    labels = [text.get_text() for text in left.get_legend().get_texts()]
+    names = ("imagination", "passive", "random-translation")
+    assert labels == [*(f"{name}, 1 seed" for name in names), "trained on real moving MNIST"]
+    assert set(pictures(results.first("random-translation"))) == {
+        f"{DIGITS}: {name}" for name in ("met", "acted", f"moving-{DIGITS}", f"moving-{DIGITS} reconstructed")
+    }
 
 
 def test_pictures_are_added_and_replaced(tmp_path: Path) -> None:

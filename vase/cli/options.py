@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from vase.cli.parsing import whole_number
+from vase.cli.parsing import real_number, whole_number
 from vase.config import VASEConfig
 from vase.sweeps import BACKENDS
 from vase.training.settings import FOLDERS, PRESET_DEFAULTS, RunSettings, absolute
@@ -60,6 +60,8 @@ def _kind(hint: Any) -> dict[str, Any]:
         return {"action": "store_const", "const": True}
     if hint is int:
         return {"type": whole_number, "metavar": "N"}
+    if hint is float:
+        return {"type": real_number, "metavar": "X"}
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint)}
     return {str: {}, str | None: {"metavar": "DIR"}}.get(hint, {"action": "append"})

@@ -67,6 +67,14 @@ def whole_number(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def real_number(text: str) -> float:
+    """Parse the value of an option that measures something."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
 def add_command(commands: Any, name: str, text: str | None, example: str, run: Callable[..., Any]) -> Parser:
     """Add a command, or an action of one, whose docstring is `text`."""
     text = text or name  # python -OO has no docstrings

@@ -36,7 +36,7 @@ def _seconds_per_step(job: Job) -> float | None:
     """Of the most similar finished runs."""
     folder = job.target.parent
     for files in (
-        folder.glob(f"{job.condition.name}-*.json"),
+        (file for file in folder.glob("*.json") if file.stem.rpartition("-")[0] == job.condition.name),
         folder.glob("*.json"),
         job.results.glob(f"*/{job.settings.preset}/*.json"),
     ):

@@ -23,6 +23,8 @@ An action is any object with `n_parameters` and a differentiable `apply`:
 
 # ruff: noqa: F401
 from vase.imagination.actions import Action, Rotation, Scaling, Translation, warp
+from vase.imagination.augmentation import Agent, augmented
 from vase.imagination.encoder import FrozenEncoder, latent_mobility, movable_latents
-from vase.imagination.explorer import Closeness, Explorer, Imagined, augmented
+from vase.imagination.explorer import Closeness, Explorer, Imagined
 from vase.imagination.policy import Policy, agent_loss
+from vase.imagination.random_actions import RandomActions

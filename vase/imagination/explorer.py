@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from vase import checkpoint
-from vase.images import as_bytes
 from vase.imagination.actions import Action, act, check_action
 from vase.imagination.encoder import FrozenEncoder, movable_latents
 from vase.imagination.policy import Policy, agent_loss
@@ -23,7 +22,6 @@ from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
 from vase.nn.optim import load_optimiser_state, optimiser_state
 from vase.worlds.checks import require_seed
-from vase.worlds.world import Batch
 
 KIND = "vase explorer"
 
@@ -85,6 +83,10 @@ class Explorer:
     @latents.setter
     def latents(self, latents: Iterable[int]) -> None:
         self._latents = torch.from_numpy(self._checked(latents))
+
+    def images(self, images: Any) -> Images:
+        """Images of any accepted kind as a tensor on the encoder's device."""
+        return self._encoder.images(images)
 
     def focus(self, images: Any, *, threshold: float = 0.65, span: float = 0.5) -> Int[np.ndarray, "L"]:
         """Aim at the latents that the action can change on these images (`movable_latents`), at all if at none.
@@ -228,37 +230,3 @@ class Explorer:
             "image_shape": list(self._encoder.image_shape),
             "n_latents": self._encoder.n_latents,
         }
-
-
-@overload
-def augmented(
-    batch: np.ndarray | Tensor, explorer: Explorer, share: float = 0.5, *, rng: np.random.Generator
-) -> np.ndarray: ...
-@overload
-def augmented(batch: Batch, explorer: Explorer, share: float = 0.5, *, rng: np.random.Generator) -> Batch: ...
-def augmented(
-    batch: Batch | np.ndarray | Tensor, explorer: Explorer, share: float = 0.5, *, rng: np.random.Generator
-) -> Batch | np.ndarray:
-    """A batch, followed by imagined versions of a share of its images (App.: x* is added to the training data).
-
-    The type stays: uint8 images are joined by uint8 ones. In a `Batch`, factors in whole numbers, such as the label,
-    are those of the image that was acted on; measurements, such as the position, are NaN where the image is imagined.
-    All randomness comes from `rng`.
-    """
-    if not 0 <= share <= 1:
-        raise ValueError(f"share={share}: must lie in [0, 1], the part of the batch that is imagined anew.")
-    images = batch.images if isinstance(batch, Batch) else batch
-    x = explorer._encoder.images(images).cpu().numpy()
-    whole = images.dtype in (np.uint8, torch.uint8)
-    chosen = np.sort(rng.choice(len(x), size=round(share * len(x)), replace=False))
-    x = np.concatenate([x, explorer.imagine(x[chosen], rng=rng).images]) if len(chosen) else x
-    joined = as_bytes(x) if whole else x
-    if not isinstance(batch, Batch):
-        return joined
-    return Batch(joined, {name: _continued(np.asarray(values), chosen) for name, values in batch.factors.items()})
-
-
-def _continued(values: np.ndarray, chosen: Int[np.ndarray, "n"]) -> np.ndarray:
-    """A factor of a batch and of what was made of some of its images: whole numbers stay, measurements are unknown."""
-    more = np.full_like(values[chosen], np.nan) if np.issubdtype(values.dtype, np.floating) else values[chosen]
-    return np.concatenate([values, more])

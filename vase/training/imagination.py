@@ -15,7 +15,7 @@ import numpy as np
 
 from vase.checkpoint import State
 from vase.images import as_bytes
-from vase.imagination import Explorer, Translation, augmented, movable_latents
+from vase.imagination import Agent, Explorer, RandomActions, Translation, augmented, movable_latents
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.learners.records import Step
 from vase.metrics.factors import rounded
@@ -27,7 +27,7 @@ from vase.worlds import Batch, World
 from vase.worlds.spec import WorldSpec
 
 SHARE = 1.0
-"""Imagined images per image of a batch."""
+"""Imagined images per image that the classifier of the look ahead learns from."""
 FOCUS_EVERY = 250
 """Steps between two searches for the latents that the explorer can move: they drift while the learner learns."""
 HELD_OUT = 500
@@ -69,12 +69,15 @@ class _Labelled:
 class Imagination(Callback):
     """Imagined images (`RunSettings.imagination`) and the look ahead (`RunSettings.anticipation`) of a run.
 
-    The policy of `explorer` learns from every batch with sprites. In the named worlds, SHARE of each batch is added to
-    it once more as imagined, from the first batch on, so that this is part of the new world.
+    The policy of `explorer` learns from every batch with sprites. In the named worlds, a share of each batch is added
+    to it once more as imagined, from the first batch on, so that this is part of the new world; `imagination_share`,
+    `imagination_start` and `imagination_ramp` say how many, and when. With the policy "random" there is no explorer,
+    and images are moved at random.
 
     `lookahead`: while the first world of a pair is trained on, two probes, trained as the run's other probes are, are
-    scored on held-out images of the second. One learns from the first world, where imagined images keep the label of
-    the digit that was moved. The other learns from the second world itself, which the learner has not seen.
+    scored on held-out images of the second. One learns from the first world, and from one imagined image for each of
+    its images, whatever the learner gets; these keep the label of the digit that was moved. The other learns from the
+    second world itself, which the learner has not seen.
 
     Random numbers depend on the seed and the step, or are saved.
     """
@@ -92,13 +95,23 @@ class Imagination(Callback):
                     f"imagination={settings.imagination!r}: nothing can be moved in {name}; name worlds whose sprites "
                     "are smaller than the canvas, e.g. mnist, or use a larger --canvas."
                 )
-        self.explorer: Explorer | None = None
-        if self._imagined:
-            seed = int(np.random.SeedSequence([settings.seed, _SALT]).generate_state(1)[0])
-            self.explorer = Explorer(self._learner, self._actions[self._imagined[0]], seed=seed)
+        self.agent = self._make_agent() if self._imagined else None
         self.lookahead = {
             (real[met], real[unmet]): self._look_ahead(real[met], real[unmet]) for met, unmet in settings.anticipated
         }
+
+    def _make_agent(self) -> Explorer | RandomActions:
+        """What acts on images, by the policy that the settings name."""
+        settings, action = self.plan.settings, self._actions[self._imagined[0]]
+        if settings.imagination_policy == "random":
+            return RandomActions(self.plan.config.image_shape, action)
+        seed = int(np.random.SeedSequence([settings.seed, _SALT]).generate_state(1)[0])
+        return Explorer(self._learner, action, seed=seed)
+
+    @property
+    def explorer(self) -> Explorer | None:
+        """The agent whose policy learns; None if images are moved at random or not at all."""
+        return self.agent if isinstance(self.agent, Explorer) else None
 
     def _look_ahead(self, met: str, unmet: str) -> tuple[ProbeSuite, ProbeSuite]:
         """(trained on `met`, trained on `unmet`): same initial weights, same held-out images, same noise."""
@@ -109,7 +122,7 @@ class Imagination(Callback):
                 raise ValueError(
                     f"anticipation={settings.anticipation!r}: {world.name} has no classes; name worlds that have."
                 )
-        change = self._imagine(met) if met in self._imagined else None
+        change = self._imagine(met, SHARE) if met in self._imagined else None
 
         def suite(source: _Labelled) -> ProbeSuite:
             return ProbeSuite({unmet: (source, _Labelled(test))}, probe_settings(settings), seed=settings.seed)
@@ -118,18 +131,25 @@ class Imagination(Callback):
 
     def on_batch(self, run: Run, batch: Batch) -> Batch:
         """Add imagined images; the policy learns from the batch as it was."""
-        world, step = run.world, run.step
-        if self.explorer is None or world not in self._actions:
+        world, step, met = run.world, run.step, batch
+        if self.agent is None or world not in self._actions:
             return batch
-        met, explorer = batch, self._acting(world)
-        if world in self._imagined:
-            batch = self._imagine(world)(met, np.random.default_rng([self.plan.settings.seed, step, _SALT]))
-        explorer.learn(met.images)
-        if step % FOCUS_EVERY == 0:
-            found = movable_latents(self._learner, explorer.action, met.images, seed=explorer.seed)
-            if len(found):
-                explorer.latents = found
+        if world in self._imagined and (share := self.share(step)) > 0:
+            batch = self._imagine(world, share)(met, np.random.default_rng([self.plan.settings.seed, step, _SALT]))
+        if (explorer := self._exploring(world)) is not None:
+            explorer.learn(met.images)
+            if step % FOCUS_EVERY == 0:
+                found = movable_latents(self._learner, explorer.action, met.images, seed=explorer.seed)
+                if len(found):
+                    explorer.latents = found
         return batch
+
+    def share(self, step: int) -> float:
+        """Imagined images per image of the batch of a step: none at first, then more and more, as the settings say."""
+        settings, timeline = self.plan.settings, self.plan.timeline
+        batches = step - timeline.spans[timeline.stage_of(step)].start - settings.imagination_start
+        growth = 1.0 if settings.imagination_ramp == 0 else min(1.0, batches / settings.imagination_ramp)
+        return settings.imagination_share * growth if batches > 0 else 0.0
 
     def on_step(self, run: Run, step: Step) -> list[ImaginationRow]:
         """Train the look ahead of the current world; rows if scores are due."""
@@ -141,9 +161,9 @@ class Imagination(Callback):
                     (now,), (then,) = rows
                     score = {"unmet": unmet, "mode": now["mode"], "accuracy": now["accuracy"]}
                     scores.append({**score, "ceiling": then["accuracy"]})
-        if run.world in self._imagined and run.step % self.plan.settings.probe_every == 0:
-            images = self._held_out(run.world, HELD_OUT)
-            close = self._acting(run.world).distance(images, seed=self.plan.settings.seed)
+        explorer = self._exploring(run.world) if run.world in self._imagined else None
+        if explorer is not None and run.step % self.plan.settings.probe_every == 0:
+            close = explorer.distance(self._held_out(run.world, HELD_OUT), seed=self.plan.settings.seed)
             distances = rounded({"before": close.before.tolist(), "after": close.after.tolist()})
             scores = [{**row, "latents": close.latents.tolist(), **distances} for row in scores or [{}]]
         return [cast(ImaginationRow, {**run.row("imagination"), **row}) for row in scores]
@@ -153,12 +173,15 @@ class Imagination(Callback):
         found: dict[str, np.ndarray] = {}
         s = self._learner.environment if isinstance(self._learner, InfersEnvironments) else None
         if run.world in self._imagined:
-            explorer = self._acting(run.world)
-            images = self._held_out(run.world, SHOWN)
-            done = explorer.imagine(images, rng=np.random.default_rng([self.plan.settings.seed, _SALT]))
-            z = self._learner.posterior(images)[0].copy()
-            z[:, explorer.latents] = done.targets[:, explorer.latents]
-            found |= {"met": images, "imagined": self._learner.decode(z, environment=s), "acted": done.images}
+            images, rng = self._held_out(run.world, SHOWN), np.random.default_rng([self.plan.settings.seed, _SALT])
+            found["met"] = images
+            if (explorer := self._exploring(run.world)) is None:
+                found["acted"] = self._acting(run.world).imagine(images, rng=rng).images
+            else:
+                done = explorer.imagine(images, rng=rng)
+                z = self._learner.posterior(images)[0].copy()
+                z[:, explorer.latents] = done.targets[:, explorer.latents]
+                found |= {"imagined": self._learner.decode(z, environment=s), "acted": done.images}
         for met, unmet in self.lookahead:
             if met == run.world and isinstance(self._learner, Decodes):
                 images = self._held_out(unmet, SHOWN)
@@ -166,28 +189,33 @@ class Imagination(Callback):
         if found:
             run.directory.keep_pictures({f"{run.world}: {name}": as_bytes(images) for name, images in found.items()})
 
-    def _acting(self, world: str) -> Explorer:
-        """The explorer with the action that suits a world."""
-        assert self.explorer is not None
-        self.explorer.action = self._actions[world]
-        return self.explorer
+    def _acting(self, world: str) -> Agent:
+        """The agent with the action that suits a world."""
+        assert self.agent is not None
+        self.agent.action = self._actions[world]
+        return self.agent
 
-    def _imagine(self, world: str) -> Callable[[Batch, np.random.Generator], Batch]:
+    def _exploring(self, world: str) -> Explorer | None:
+        """The explorer, if there is one, with the action that suits a world."""
+        agent = None if self.agent is None else self._acting(world)
+        return agent if isinstance(agent, Explorer) else None
+
+    def _imagine(self, world: str, share: float) -> Callable[[Batch, np.random.Generator], Batch]:
         """A function that adds imagined images to a batch of a world."""
-        return lambda batch, rng: augmented(batch, self._acting(world), SHARE, rng=rng)
+        return lambda batch, rng: augmented(batch, self._acting(world), share, rng=rng)
 
     def _held_out(self, world: str, n: int) -> np.ndarray:
         rng = np.random.default_rng([self.plan.settings.seed, list(self.plan.worlds).index(world), _SALT])
         return self.plan.worlds[world][1].sample(n, rng).images
 
     def state_dict(self) -> State:
-        explorer = None if self.explorer is None else self._acting(self._imagined[0]).state_dict()
+        explorer = self._exploring(self._imagined[0]) if self._imagined else None
         suites = {str(number): suite.state_dict() for number, suite in enumerate(self._suites())}
-        return {"explorer": explorer, "lookahead": suites}
+        return {"explorer": None if explorer is None else explorer.state_dict(), "lookahead": suites}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if self.explorer is not None:
-            self._acting(self._imagined[0]).load_state_dict(state["explorer"])
+        if self._imagined and (explorer := self._exploring(self._imagined[0])) is not None:
+            explorer.load_state_dict(state["explorer"])
         for number, suite in enumerate(self._suites()):
             suite.load_state_dict(state["lookahead"][str(number)])
 

@@ -12,6 +12,7 @@ from vase.worlds.checks import MAX_SEED
 from vase.worlds.spec import StreamSpec, WorldSpec, canonical
 
 ProbeMode = Literal["periodic", "online", "none"]
+ImaginationPolicy = Literal["learnt", "random"]
 THREE_WORLDS = "moving-fashion,mnist,moving-mnist"
 """The stream of the paper's Figure 2 and ablation study."""
 PRESET_DEFAULTS: dict[str, dict[str, Any]] = {
@@ -34,6 +35,8 @@ _RANGES = dict.fromkeys(("steps", "probe_every", "checkpoint_every", "keep", "ro
     "batch_size": (2, 65_536),
     "seed": (0, MAX_SEED),
     "frozen_every": (0, 10**12),
+    "imagination_start": (0, 10**12),
+    "imagination_ramp": (0, 10**12),
     "threads": (1, 1024),
 }
 """The smallest and the largest value of each field that counts something."""
@@ -41,8 +44,16 @@ FOLDERS = ("data", "faces", "frames")
 """Fields that name a folder."""
 OPERATION = ("data", "device", "threads", "checkpoint_every", "keep")
 """How a run is operated, not what it computes: these may change between an interruption and a resume."""
+_IMAGINATION: dict[str, Any] = {
+    "imagination_policy": "learnt",
+    "imagination_share": 1.0,
+    "imagination_start": 0,
+    "imagination_ramp": 0,
+}
+"""How images are imagined, unless told."""
 _SELDOM: dict[str, Any] = {
     "imagination": "",
+    **_IMAGINATION,
     "anticipation": "",
     "learner": "vase",
     "learner_options": {},
@@ -116,6 +127,22 @@ class RunSettings:
         "images, which a policy moves that is trained along with the learner (default: none)",
         metavar="WORLDS",
     )
+    imagination_policy: ImaginationPolicy = option(  # noqa: RUF009
+        "learnt",
+        "what moves images in the worlds of --imagination: 'learnt' is the policy, which aims at z*, 'random' moves "
+        "them by uniformly random parameters, as a baseline",
+    )
+    imagination_share: float = option(
+        1.0, "imagined images that the learner gets per image of a batch in the worlds of --imagination, above 0 to 1"
+    )
+    imagination_start: int = option(
+        0, "batches at the beginning of each stage of --imagination that get no imagined images"
+    )
+    imagination_ramp: int = option(
+        0,
+        "batches over which the number of imagined images then grows from none to --imagination-share, so that the "
+        "change is no sudden shift",
+    )
     anticipation: str = option(
         "",
         "pairs of worlds of the stream, e.g. 'mnist>moving-mnist': while MET is trained on, a classifier trained on "
@@ -164,12 +191,26 @@ class RunSettings:
             raise ValueError(f"probes={self.probes!r}: must be 'periodic', 'online' or 'none'.")
         if self.anticipation and self.probes == "none":
             raise ValueError(f"anticipation={self.anticipation!r}: needs probes; use probes='periodic' or 'online'.")
+        self._check_imagination()
         named = [("imagination", name) for name in self.imagined]
         named += [("anticipation", name) for pair in self.anticipated for name in pair]
         for field_name, name in named:
             if name not in self.names:
                 text = f"{field_name}={getattr(self, field_name)!r}: {name!r} is no world of the stream; name some"
                 raise ValueError(f"{text} of {', '.join(dict.fromkeys(self.names))}.")
+
+    def _check_imagination(self) -> None:
+        """Raise ValueError for a policy, share or time of imagined images that cannot be."""
+        if self.imagination_policy not in ("learnt", "random"):
+            raise ValueError(f"imagination_policy={self.imagination_policy!r}: must be 'learnt' or 'random'.")
+        share = self.imagination_share
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            rule = "must be above 0 and at most 1; for no imagined images, leave imagination out"
+            raise ValueError(f"imagination_share={share!r}: {rule}.")
+        changed = [name for name, usual in _IMAGINATION.items() if getattr(self, name) != usual]
+        if changed and not self.imagination:
+            found = f"{changed[0]}={getattr(self, changed[0])!r} without imagination has no effect"
+            raise ValueError(f"{found}: name worlds of the stream, e.g. imagination='mnist', or leave it out.")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""The table of the imagination experiment, with and without imagination."""
+"""The table of the imagination experiment: with and without imagination, baselines and variants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -89,30 +89,61 @@ MEASURES: tuple[tuple[str, Measure, float, int, str], ...] = (
     ("false alarms", lambda run: run.summary["false_alarms"] if run.infers_environments else None, 1, 1, ""),
 )
 """(what, of a run, scale, digits, the bar it has to pass)."""
+MEANINGS = {
+    "random-translation": "as many digits are moved by uniformly random parameters, without policy and z*",
+    "passive-128": "no imagination, and batches of 128 images in all stages",
+    "imagination-quarter": "a quarter as many imagined images as real ones",
+    "imagination-late": "imagined images join after 1,500 batches of the static stage",
+    "imagination-ramp": "the number of imagined images grows during the first 1,500 batches of the static stage",
+}
+"""What tells a condition from `passive` and `imagination`."""
+
+
+def ordered(results: Results) -> list[str]:
+    """Conditions with finished runs: passive, imagination, and the others as the experiment lists them."""
+    finished = [condition.name for condition, _ in results.finished]
+    return sorted(finished, key=lambda name: {PASSIVE: 0, IMAGINATION: 1}.get(name, 2))
 
 
 def imagination_table(results: Results) -> Table:
-    """With imagination and without, and other conditions: at the end of the static stage, and later."""
-    others = [condition.name for condition, _ in results.finished if condition.name not in (PASSIVE, IMAGINATION)]
-    runs = {name: {run.seed: run for run in results.of(name)} for name in (PASSIVE, IMAGINATION, *others)}
+    """All conditions with results, and what each gains on passive: at the end of the static stage, and later."""
+    runs = {name: {run.seed: run for run in results.of(name)} for name in ordered(results)}
+    columns = [(name, gain) for name in runs for gain in (False, True) if not gain or _has_gain(name, runs)]
     rows: list[tuple[Entry, ...]] = []
     for what, measure, scale, digits, bar in MEASURES:
         found = {name: {seed: measure(run) for seed, run in some.items()} for name, some in runs.items()}
-        gains = [_gain(found[IMAGINATION].get(seed), value) for seed, value in found[PASSIVE].items()]
-        columns = {**{name: list(values.values()) for name, values in found.items()}, "gain": gains}
-        spreads = {name: spread(values, scale=scale, digits=digits) for name, values in columns.items()}
-        rows.append((what, *(spreads[name] for name in (PASSIVE, IMAGINATION, "gain")), bar or NONE))
-        rows[-1] += tuple(spreads[name] for name in others)
+        entries = [spread(_values(found, *part), scale=scale, digits=digits) for part in columns]
+        rows.append((what, *entries, bar or NONE))
+    names = ("", *("gain" if gain else name for name, gain in columns), "bar")
+    return Table("Imagination: moving MNIST before it is met", names, tuple(rows), _notes(results, runs))
+
+
+def _has_gain(name: str, runs: Mapping[str, Mapping[int, Result]]) -> bool:
+    """Whether a condition has a seed in common with passive."""
+    return name != PASSIVE and bool(runs[name].keys() & runs.get(PASSIVE, {}).keys())
+
+
+def _notes(results: Results, runs: Mapping[str, Mapping[int, Result]]) -> tuple[str, ...]:
+    others = [name for name in runs if name not in (PASSIVE, IMAGINATION)]
+    gain = "imagination − passive" if not others else "the condition before it − passive"
+    told = "; ".join(f"{name}: {MEANINGS[name]}" for name in others if name in MEANINGS)
     seeds = ", ".join(f"{len(some)} {name}" for name, some in runs.items())
-    notes = (
+    return (
         "At the end of the static MNIST stage, unless it says later. The first two classifiers have the size of the "
         "appendix's probes, learn during that stage only, and are tested on held-out moving MNIST; the first one "
-        "learns from static digits and, with imagination, from as many that the policy moved. gain: imagination − "
-        "passive, seed by seed. distance from z*: root of the mean square over the latents that the policy aims at.",
+        "learns from static digits and, with imagination, from as many that the policy moved. "
+        f"gain: {gain}, seed by seed. distance from z*: root of the mean square over the latents that the policy aims "
+        "at.",
+        *([f"{told}."] if told else []),
         f"Seeds: {seeds}. {note(results)}",
     )
-    names = ("", PASSIVE, IMAGINATION, "gain", "bar", *others)
-    return Table("Imagination: moving MNIST before it is met", names, tuple(rows), notes)
+
+
+def _values(found: Mapping[str, Mapping[int, float | None]], name: str, gain: bool) -> list[float | None]:
+    """One number per seed of a condition, or its differences from passive."""
+    if not gain:
+        return list(found[name].values())
+    return [_gain(found[name].get(seed), value) for seed, value in found[PASSIVE].items()]
 
 
 def _gain(a: float | None, b: float | None) -> float | None:
