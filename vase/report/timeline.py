@@ -94,7 +94,11 @@ def _switch(row: Mapping[str, Any]) -> dict[str, Any]:
 def _probes(record: Record) -> list[dict[str, Any]]:
     """One panel for each kind of score and of probe that the run has."""
     return [
-        {"title": _SCORES[metric][0].format(kind), "unit": _SCORES[metric][1], "curves": _curves(record, metric, probes)}
+        {
+            "title": _SCORES[metric][0].format(kind),
+            "unit": _SCORES[metric][1],
+            "curves": _curves(record, metric, probes),
+        }
         for probes, kind in _PROBES.items()
         for metric in score_metrics(record, probes)
     ]
