@@ -98,15 +98,20 @@ class Film:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.frames: list[Image.Image] = []
-        self.asked: set[Request] = set()
-        page.on("request", self.asked.add)
-        page.on("requestfinished", self.asked.discard)
-        page.on("requestfailed", self.asked.discard)
+        self.open_questions = 0
+        page.on("request", lambda request: self.count(request, 1))
+        page.on("requestfinished", lambda request: self.count(request, -1))
+        page.on("requestfailed", lambda request: self.count(request, -1))
+
+    def count(self, request: Request, change: int) -> None:
+        """Count what the server has not answered yet; pictures in data: addresses are no questions."""
+        if request.url.startswith("http"):
+            self.open_questions += change
 
     def settle(self, least: int = 40) -> None:
         """Wait until everything that the page asked is answered and drawn."""
         waited = 0
-        while waited < PATIENCE and (waited < least or self.asked):
+        while waited < PATIENCE and (waited < least or self.open_questions):
             self.page.wait_for_timeout(20)
             waited += 20
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -194,7 +199,7 @@ def record(run: str, *, data: str | None = None, scheme: str = "light") -> list[
         browser = playwright.chromium.launch(executable_path=browser_path, args=list(QUIET))
         viewport = {"width": round(WIDTH / ZOOM), "height": round(HEIGHT / ZOOM)}
         page = browser.new_page(viewport=viewport, device_scale_factor=ZOOM, color_scheme=scheme)
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(600_000)
         film = Film(page)
         page.goto(address)
         page.locator("#origin .verdict").wait_for()
