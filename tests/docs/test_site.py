@@ -53,6 +53,16 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 
 
+def test_the_gallery_is_whole() -> None:
+    """Once docs/gallery is committed: every report has a card, is small, and the first page leads there."""
+    folder = DOCS / "gallery"
+    reports = {path.name: path.stat().st_size for path in folder.glob("*.html") if path.name != "index.html"}
+    index = (folder / "index.html").read_text() if folder.is_dir() else ""
+    assert sorted(re.findall(r'href="\./([^"]+)"', index)) == sorted(reports)
+    assert {name: size for name, size in reports.items() if size > 3_000_000} == {}
+    assert ("(gallery/index.html)" in (DOCS / "index.md").read_text()) == folder.is_dir()
+
+
 def test_links_that_leave_the_pages_become_names() -> None:
     """The examples in the docstring of the hook."""
     spec = importlib.util.spec_from_file_location("site_links", ROOT / "tools" / "site_links.py")

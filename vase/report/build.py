@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vase import checkpoint
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
@@ -30,15 +32,25 @@ def write_report(
     run_dir: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, data: str | None = None
 ) -> Path:
     """Write the report of a run, finished or not; returns the file, report.html in the run's folder unless told."""
+    path = RunDirectory(run_dir).path / FILE if out is None else Path(out)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file, e.g. {path / FILE}.")
+    return write_page(path, open_report(run_dir, data=data)[0])
+
+
+def open_report(
+    run_dir: str | os.PathLike[str], *, data: str | None = None
+) -> tuple[dict[str, Any], Learner, dict[int, np.ndarray]]:
+    """What the page of a run shows, with its learner and held-out images by environment."""
     directory = RunDirectory(run_dir)
     learner, plan, record = open_run(directory, data)
     images = {s: held_out(plan, world, s, SHOWN) for s, world in record.world_of.items()}
-    path = directory.path / FILE if out is None else Path(out)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file, e.g. {path / FILE}.")
-    shown = report_data(directory, learner, record, live_latents(learner, images))
-    text = page(f"{shown['title']} · VASE", shown)
-    checkpoint.write_bytes_atomic(path, text.encode())
+    return report_data(directory, learner, record, live_latents(learner, images)), learner, images
+
+
+def write_page(path: Path, shown: dict[str, Any]) -> Path:
+    """Write what a page shows as one file; returns it."""
+    checkpoint.write_bytes_atomic(path, page(f"{shown['title']} · VASE", shown).encode())
     return path
 
 

@@ -78,7 +78,8 @@ def _scores(name: str, note: str, found: Mapping[str, Any]) -> Table:
     rows = []
     for world, score in found.get("identity", {}).get("worlds", {}).items():
         shown = [_number(score[moment], ".1%") for moment in ("best", "worst_after", "end")]
-        rows.append((_text(f"class of {title(world)}"), *shown, (identity_change(score), score["change"])))
+        change = identity_change(score).replace("-", "−"), score["change"]
+        rows.append((_text(f"class of {title(world)}"), *shown, change))
     position = found.get("position", {"mse": {"worlds": {}}, "pixels": {"worlds": {}}})
     for world, score in position["mse"]["worlds"].items():
         pixels = position["pixels"]["worlds"].get(world)
@@ -108,8 +109,11 @@ def _measures(record: Record) -> Table:
 
 
 def _number(value: float | None, form: str = ",") -> Cell:
-    """A number in the form of its column; a dash for none, or for what no form can show."""
-    return (NONE, None) if value is None else (f"{value:{form}}".replace("-", "−"), value)
+    """A number in the form of its column, zero without a sign; a dash for none."""
+    if value is None:
+        return NONE, None
+    text = f"{value:{form}}"
+    return text.lstrip("+-") if not text.strip("+-0.%") else text.replace("-", "−"), value
 
 
 def _text(value: str) -> Cell:

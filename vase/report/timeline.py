@@ -17,11 +17,11 @@ from vase.rows import Row
 COLUMNS = 900  # points of a curve at most; longer runs are averaged
 LOSSES = ("deviance", "reconstruction", "kl", "capacity", "loss", "dream_decoder", "dream_encoder", "effect")
 _SCORES: dict[Metric, tuple[str, str]] = {
-    "accuracy": ("Class read by probes", "%"),
-    "pixels": ("Position error of probes", "px"),
-    "mse": ("Position error of probes", "MSE"),
+    "accuracy": ("Class read by {}", "%"),
+    "pixels": ("Position error of {}", "px"),
+    "mse": ("Position error of {}", "MSE"),
 }
-_PROBES: dict[Probes, str] = {"appendix": "", "frozen": ", fresh probes on the frozen encoder"}
+_PROBES: dict[Probes, str] = {"appendix": "probes", "frozen": "fresh probes on the frozen encoder"}
 
 
 def timeline(record: Record) -> dict[str, Any]:
@@ -94,8 +94,12 @@ def _switch(row: Mapping[str, Any]) -> dict[str, Any]:
 def _probes(record: Record) -> list[dict[str, Any]]:
     """One panel for each kind of score and of probe that the run has."""
     return [
-        {"title": _SCORES[metric][0] + suffix, "unit": _SCORES[metric][1], "curves": _curves(record, metric, probes)}
-        for probes, suffix in _PROBES.items()
+        {
+            "title": _SCORES[metric][0].format(kind),
+            "unit": _SCORES[metric][1],
+            "curves": _curves(record, metric, probes),
+        }
+        for probes, kind in _PROBES.items()
         for metric in score_metrics(record, probes)
     ]
 

@@ -19,13 +19,15 @@ export function latentTools(panel, { live, latents }, model) {
   const sort = element("select", { id: "sort", change: () => panel.refresh() });
   const names = { use: "use", kl: "KL", atypicality: "atypicality", number: "number" };
   sort.append(...Object.entries(names).map(([value, text]) => element("option", { value }, text)));
+  const buttons = exportButtons("latents", figure, () => ({ model, ...sweep(panel, live.span) }));
+  buttons.prepend(element("span", { class: "note" }, "Save as"));
   panel.section.querySelector(".sliders").prepend(
     element(
       "div",
       { class: "tools" },
       element("label", { for: "sort" }, "Sort by"),
       sort,
-      exportButtons("latents", figure, () => ({ model, ...sweep(panel, live.span) })),
+      buttons,
     ),
   );
   for (const row of panel.rows) nameable(row, latents, model);

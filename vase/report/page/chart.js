@@ -1,6 +1,6 @@
 // Scales and ticks of the timeline's tracks: pure functions, and the space that all tracks share.
 
-export const LEFT = 46; // room for the labels of the y axis
+export const LEFT = 52; // room for the labels of the y axis
 export const RIGHT = 10;
 
 /** From steps to pixels, for the steps that are in view. */
@@ -16,7 +16,7 @@ export function stepScale({ start, end }, width) {
 export function ticks(low, high, count = 4) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const unit = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+  const unit = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) * power;
   const first = Math.ceil(low / unit);
   return Array.from({ length: Math.floor(high / unit + 1e-9) - first + 1 }, (_, i) => (first + i) * unit);
 }

@@ -19,10 +19,12 @@ export class StagesTrack {
       })),
       timeline.periods.map((span) => bar(span, environments)).filter(Boolean),
     ];
+    this.total = timeline.total;
     this.switches = timeline.switches;
     const words = "The worlds of the stream above, the inferred environments below";
     this.plot = svg("svg", { role: "img", height: HEIGHT, "aria-label": words });
-    this.node = element("div", { class: "track-box stages" }, this.plot);
+    this.legend = legend(Object.values(worlds));
+    this.node = element("div", { class: "track-box stages" }, this.plot, this.legend);
   }
 
   draw(view, width) {
@@ -38,7 +40,7 @@ export class StagesTrack {
       .map((name, i) =>
         svg("text", { class: "axis", x: LEFT - 6, y: i * (BAR + 4) + BAR / 2 + 4, "text-anchor": "end" }, name),
       );
-    const axis = ticks(view.start, view.end, Math.max(2, Math.floor(width / 110)))
+    const axis = ticks(view.start, view.end, Math.max(3, Math.floor(width / 80)))
       .filter((step) => Number.isInteger(step))
       .map((step) =>
         svg("text", { class: "axis", x: x(step), y: HEIGHT - 6, "text-anchor": anchor(x(step), width) }, format(step)),
@@ -51,11 +53,19 @@ export class StagesTrack {
           d: `M${x(step)} ${BAR + 13}l-5 -9h10z`,
         }),
       );
+    const whole = stepScale({ start: 0, end: this.total }, width);
+    this.legend.hidden = this.rows[0].every((span) => fitting(span.texts, whole.x(span.end) - whole.x(span.start)));
     this.plot.setAttribute("width", width);
     this.plot.replaceChildren(...bars, ...names, ...axis, ...marks);
   }
 
   point() {}
+}
+
+/** The colours of the worlds, for bars that are too short for their names. */
+function legend(worlds) {
+  const item = ({ title, colour }) => coloured(element("li", { class: "dot" }, title), colour);
+  return element("ul", { class: "legend worlds" }, worlds.map(item));
 }
 
 function bar(span, environments) {
@@ -65,11 +75,16 @@ function bar(span, environments) {
   return environment && { ...span, texts: [`environment ${number}`, number], colour: environment.colour };
 }
 
+/** The first text, in the largest letters, that is shorter than a bar. */
+function fitting(texts, width) {
+  const tries = texts.flatMap((text) => SIZES.map((size) => ({ text, size })));
+  return tries.find(({ text, size }) => text.length * size * LETTER + 10 < width);
+}
+
 /** A bar with the longest text that fits. */
 function drawnBar({ texts, colour }, left, right, top) {
   const width = Math.max(0, right - left - 1);
-  const tries = texts.flatMap((text) => SIZES.map((size) => ({ text, size })));
-  const found = tries.find(({ text, size }) => text.length * size * LETTER + 10 < width);
+  const found = fitting(texts, width);
   const label =
     found && svg("text", { x: (left + right) / 2, y: top + BAR / 2 + 4.5, "text-anchor": "middle" }, found.text);
   if (label) label.style.fontSize = `${found.size}px`;

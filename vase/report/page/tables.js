@@ -2,6 +2,8 @@
 
 import { element } from "vase/elements.js";
 
+const SENTENCE = 40; // letters; on a narrow screen, a last column of longer texts gets lines of its own
+
 /** A table from {title, note, columns, rows}; a cell is [text, value to sort by]. */
 export function sortable({ title, note, columns, rows }) {
   const body = element("tbody");
@@ -29,8 +31,9 @@ export function sortable({ title, note, columns, rows }) {
 
   heads.forEach((head, i) => numeric[i] && head.classList.add("number"));
   fill(rows);
-  const table = element("table", { class: "data" }, element("thead", {}, element("tr", {}, heads)), body);
-  table.setAttribute("aria-label", title);
+  const prose = rows.some((row) => row.at(-1)[0].length > SENTENCE);
+  const head = element("thead", {}, element("tr", {}, heads));
+  const table = element("table", { class: prose ? "data prose" : "data", "aria-label": title }, head, body);
   const scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, table);
   return element("div", {}, element("h2", {}, title), element("p", { class: "note" }, note), scroll);
 }

@@ -13,7 +13,7 @@ export function latentUse(section, { environments, latents }, choose = null) {
   const summary = `${shared} shared by several environments, ${spare} of ${latents.count} spare`;
   section.append(
     element("h2", { id: "usage-title" }, "Who uses which latent"),
-    element("p", { class: "note" }, `At the end of the run: ${summary}.`),
+    element("p", { class: "note" }, `In this checkpoint: ${summary}.`),
     element("div", { class: "map" }, table(environments, numbers, latents.names, choose)),
     legend(),
   );

@@ -1,0 +1,127 @@
+"""The gallery: what its index links is there, and nothing in it comes from elsewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vase.report import gallery
+from vase.report.gallery import Card, collage, file_names, index_page, write_gallery
+from vase.training import RunDirectory
+
+CARD = Card("a.html", "a", "digits → glyphs", "seed 0", "It noticed the change.", "data:image/png;base64,AA==", 512_345)
+
+
+class Halves:
+    """A learner of one environment that decodes everything as grey."""
+
+    states: tuple[int, ...] = ()
+
+    def decode(self, z: Any, environment: int | None = None) -> np.ndarray:
+        raise NotImplementedError
+
+    def reconstruct(self, images: Any, environment: int | None = None) -> np.ndarray:
+        return np.full(images.shape, 0.5, np.float32)
+
+
+@pytest.fixture(scope="module")
+def files(run: RunDirectory, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_gallery([run.path], tmp_path_factory.mktemp("gallery") / "made")
+
+
+def test_the_index_links_every_report_with_its_size(files: list[Path]) -> None:
+    index, report = files
+    text = index.read_text()
+    assert re.findall(r'href="\./([^"]+)"', text) == [report.name] == ["run.html"]
+    assert "moving digits → inverse digits</a>" in text
+    size = report.stat().st_size
+    assert size < 500_000
+    assert f"120 batches · {size / 1e6:.1f} MB" in text
+    assert "It noticed" in text or "It missed" in text
+
+
+def test_nothing_comes_from_elsewhere(files: list[Path]) -> None:
+    text = files[0].read_text()
+    assert "default-src 'none'; img-src data:;" in text
+    assert "<script" not in text
+    assert re.findall(r"(?:https?:)?//\w", text) == []
+    assert [address[:5] for address in re.findall(r'src="([^"]+)"', text)] == ["data:"]
+
+
+def test_titles_are_escaped() -> None:
+    wicked = '"><script>alert(1)</script>&'
+    text = index_page([Card("a.html", wicked, wicked, wicked, wicked, "data:,", 1)])
+    assert "<script" not in text
+    assert text.count("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;") == 4
+
+
+def test_cards_stand_in_the_order_given() -> None:
+    text = index_page([CARD, Card("b.html", "b", "", "", "", "data:,", 42_400)])
+    assert re.findall(r'href="\./(\w)\.html"', text) == ["a", "b"]
+    assert "seed 0 · 0.5 MB" in text
+    assert " · 42 kB" in text
+
+
+def test_names_of_files() -> None:
+    assert doctest.testmod(gallery).failed == 0
+    with pytest.raises(ValueError, match=r"b/run: its report would be run\.html, as a/run is; rename the folder"):
+        file_names(["a/run", "b/run"])
+    with pytest.raises(ValueError, match="as the index is"):
+        file_names(["runs/index"])
+    with pytest.raises(ValueError, match="at least one run"):
+        file_names([])
+
+
+def test_a_report_that_is_too_large_is_refused(
+    run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gallery, "LARGEST", 100_000)
+    with pytest.raises(ValueError, match=r"its report has 0\.\d MB, and a gallery takes 0\.1 MB at most"):
+        write_gallery([run.path], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_folder(run: RunDirectory, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="name a folder"):
+        write_gallery([run.path], tmp_path / "file")
+
+
+def test_a_collage_has_images_and_what_is_decoded_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four black images of 2×2, a gap of two, four grey ones; 2 rows of 2 pixels with a gap: (5, 24), enlarged."""
+    monkeypatch.setattr(gallery, "learner_states", lambda learner: [()])
+    monkeypatch.setattr(gallery, "WIDTH", 24)
+    black = np.zeros((5, 1, 2, 2), np.uint8)
+    sheet = collage(Halves(), {0: black, 1: black})  # type: ignore[arg-type]
+    assert sheet.shape == (1, 5, 24)
+    row = [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0]
+    assert sheet[0, 0].tolist() == [*row, 1, 1, *(0.5 if value == 0 else 1 for value in row)]
+    assert sheet[0, 2].tolist() == [1] * 24
+    assert sheet[0, 3].tolist() == [*row, *[1] * 13]  # the learner does not know environment 1
+    monkeypatch.setattr(gallery, "WIDTH", 25)
+    assert collage(Halves(), {0: black}).shape == (1, 4, 48)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no held-out image"):
+        collage(Halves(), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_index_in_a_browser(chromium: Any, files: list[Path], scheme: str, width: int) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    asked: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(files[0].as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator(".run img").evaluate("(image) => image.naturalWidth") >= 640
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert complaints == []
+    page.locator(".run img").click()  # the whole card is a link
+    page.wait_for_url("**/run.html")
+    page.close()

@@ -1,0 +1,34 @@
+"""Write the reports of runs and an index of them into a folder that a static page can host.
+
+    python tools/gallery.py --out docs/gallery runs/three-worlds runs/five-worlds runs/rooms runs/cifar
+
+A report has the name of its run's folder, e.g. three-worlds.html, and index.html a card of each in the order given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from vase.report.gallery import write_gallery
+
+
+def main() -> int:
+    """Write the gallery and print its files with their sizes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run directories")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="the folder to write, e.g. docs/gallery")
+    parser.add_argument("--data", metavar="DIR", help="folder with the data sets")
+    arguments = parser.parse_args()
+    try:
+        files = write_gallery(arguments.runs, arguments.out, data=arguments.data)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for path in files:
+        print(f"{path} ({path.stat().st_size / 1e6:.2f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
