@@ -9,7 +9,7 @@ RETURNS = Experiment(
     name="returns",
     title="worlds that come back: MNIST → Fashion → MNIST → Fashion → MNIST",
     stream="mnist,fashion,mnist,fashion,mnist",
-    steps={"laptop": 2_000},
+    steps={"laptop": 1_000},
     conditions=(Condition(OURS),),
     tables=chosen(
         TABLES,
