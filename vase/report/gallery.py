@@ -137,7 +137,7 @@ def _side_by_side(images: np.ndarray) -> np.ndarray:
 
 def _card(card: Card) -> str:
     words = {name: html.escape(str(value)) for name, value in vars(card).items()}
-    size = f"{card.size / 1e6:.1f} MB" if card.size >= 1e5 else f"{card.size / 1e3:.0f} kB"
+    size = f"{card.size / 1e6:.1f}\u00a0MB" if card.size >= 1e5 else f"{card.size / 1e3:.0f}\u00a0kB"
     return (
         '<li class="run">'
         f'<img src="{words["picture"]}" alt="Held-out images of each environment, and the same decoded.">'

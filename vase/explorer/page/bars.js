@@ -15,7 +15,8 @@ export function percent(value) {
 export class StackedBar {
   constructor(environments) {
     this.environments = environments;
-    this.parts = environments.map(({ colour }) => coloured(element("span", { class: "part" }), colour));
+    const part = () => element("span", { class: "part" }, element("span")); // the style hides words that do not fit
+    this.parts = environments.map(({ colour }) => coloured(part(), colour));
     this.node = element("div", { class: "stacked", role: "img" }, this.parts);
   }
 
@@ -26,7 +27,7 @@ export class StackedBar {
     this.parts.forEach((part, s) => {
       const share = probabilities[s] ?? 0;
       part.style.setProperty("--share", share);
-      part.textContent = share > 0.17 ? `${Math.round(100 * share)} %` : "";
+      part.firstChild.textContent = share > 0 ? `${Math.round(100 * share)} %` : "";
     });
   }
 }
