@@ -12,8 +12,8 @@ from vase.spelling import suggest
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
     "codes": "vase.experiments.ablation.settings:CODES",
-    "tight": "vase.experiments.ablation.settings:TIGHT",
     "longer": "vase.experiments.ablation.settings:LONGER",
+    "few-latents": "vase.experiments.ablation.settings:FEW_LATENTS",
     "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
     "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
     "plasticity": "vase.experiments.plasticity.settings:PLASTICITY",

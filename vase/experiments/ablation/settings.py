@@ -65,9 +65,9 @@ LONGER = replace(
     options={"probe_every": 2_000, "frozen_every": 5},
 )
 
-TIGHT = replace(
+FEW_LATENTS = replace(
     CODES,
-    name="tight",
+    name="few-latents",
     title="does disentangling protect where latents are few? The ablation's SDA, both halves, 10 latents instead of 24",
     values={"laptop": {"network.latents": 10}},
     conditions=tuple(replace(condition, shown=False, seeds=THREE_SEEDS) for condition in CODES.conditions),
