@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -175,6 +176,12 @@ def test_a_thousand_requests_at_once_are_answered_or_refused(local: Local) -> No
     assert {answer.status for answer in found} <= {200, 503}
     assert all(answer.json == {"i": i} for i, answer in enumerate(found) if answer.status == 200)
     assert local.ask("").status == 200
+
+
+def test_answers_are_sent_at_once():
+    """asyncio switches Nagle's algorithm off only for sockets whose protocol is named."""
+    with open_socket() as bound:
+        assert bound.proto == socket.IPPROTO_TCP
 
 
 def test_a_port_in_use_is_named() -> None:
