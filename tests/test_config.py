@@ -50,6 +50,7 @@ FIELDS = fields()
 OUTSIDE: dict[str, list[object]] = {
     "image_shape": [(1, 32), (0, 32, 32), (1, -32, 32), ()],
     "learning_rate": [0.0, -1e-3],
+    "adam_beta2": [-0.1, 1.0],
     "batch_size": [1, 0, -64],
     "network.channels": [(), (32, 0), (-1,)],
     "network.hidden": [0, -1],
@@ -128,7 +129,7 @@ class TestPaper:
         assert self.config.image_shape == (1, 64, 64)
 
     def test_training(self):
-        assert (self.config.learning_rate, self.config.batch_size) == (6e-4, 64)
+        assert (self.config.learning_rate, self.config.adam_beta2, self.config.batch_size) == (6e-4, 0.999, 64)
 
     def test_all_components_are_on(self):
         assert self.config.mask.enabled

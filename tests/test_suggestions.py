@@ -28,7 +28,7 @@ def test_drawings() -> None:
     assert config.network.likelihood == "bernoulli"
     assert 20 < config.capacity.c_max < 60
     assert 16 <= config.network.latents <= 32
-    assert config.capacity.ramp_steps == 530
+    assert config.capacity.ramp_steps == 125
     assert [line.split(" = ")[0] for line in said] == [
         "image_shape",
         "network.likelihood",

@@ -237,7 +237,7 @@ def test_demo_schedules_follow_the_length_of_the_stages() -> None:
     assert demo_settings().stream == "moving-fashion,mnist,moving-mnist"
     assert demo_settings().fallback
     config = make_plan(demo_settings(1000, stream="digits")).config
-    assert (config.capacity.ramp_steps, config.recruiting.warmup_steps) == (1060, 270)
+    assert (config.capacity.ramp_steps, config.recruiting.warmup_steps) == (250, 270)
 
 
 def test_pictures_are_shown_only_to_somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

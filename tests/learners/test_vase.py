@@ -460,7 +460,7 @@ def test_scikit_learn_habits(two_worlds):
 def test_fit_takes_streams_and_arrays():
     images = next(stream()).images
     array, batches = VASE(SMOKE, seed=0), VASE(SMOKE, seed=0)
-    with pytest.warns(UserWarning, match="^2 steps of learning: too few .* grows for 150 steps"):
+    with pytest.warns(UserWarning, match="^2 steps of learning: too few .* takes 120 to learn"):
         array.fit(np.concatenate([images] * 3)[:65], epochs=1)
     assert array.steps == 2  # 32 + 32 images; a single left-over image is no batch
     assert batches.fit(stream(steps=3), progress=False).steps == 6

@@ -53,6 +53,17 @@ def test_turned_factors_come_back_to_their_axes(degrees):
     assert torch.allclose(found @ turn(degrees), torch.eye(2, dtype=torch.float64), atol=0.01)
 
 
+def test_long_tails_tell_nothing():
+    """Kurtoses of 4 and 0, turned by 45 degrees, are 1 and 1: turned back, 4² would be gained, which does not count.
+
+    Those of −1 and 4 are (−1 + 4)/4 each: turned back, (−1)² is gained, and 4² does not count.
+    """
+    assert best_angle(torch.tensor([1.0, 1, 1, 1, 1], dtype=torch.float64))[1] == pytest.approx(0)
+    angle, gain = best_angle(torch.tensor([0.75, 1.25, 0.75, 1.25, 0.75], dtype=torch.float64))
+    assert abs(math.degrees(angle)) == pytest.approx(45)
+    assert gain == pytest.approx(1)
+
+
 def test_a_factor_with_long_tails_beside_uniform_ones():
     """A sparse factor has κ₄ = 46: none of it gets into the others."""
     generator = torch.Generator().manual_seed(0)

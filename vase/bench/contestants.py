@@ -17,6 +17,7 @@ from vase.method.environment_memory import EnvironmentRecord
 from vase.method.shift_tests import Evidence, ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.nn.networks import Networks
+from vase.nn.optim import adam
 from vase.worlds import Schedule
 
 FIRST, SECOND = "moving-digits", "moving-inverse-digits"
@@ -101,7 +102,7 @@ class BareVAE:
 
     def __init__(self, config: VASEConfig) -> None:
         self.nets = Networks(config, torch.Generator().manual_seed(0))
-        self.optimiser = torch.optim.Adam(self.nets.parameters(), lr=config.learning_rate, fused=True)
+        self.optimiser = adam(self.nets.parameters(), config)
         self.images = floats(FIRST, config)
         self.label = torch.zeros(config.batch_size, dtype=torch.long)
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from vase.config import VASEConfig
 from vase.images import as_floats
 from vase.nn.networks import Networks
+from vase.nn.optim import adam
 
 BETA = 6.0
 """Weight of the total correlation (Chen et al. 2018)."""
@@ -52,7 +53,7 @@ class _Peer:
         nets = Networks(config, torch.Generator().manual_seed(seed))
         self.model = make(settings, encoder=_Encoder(nets), decoder=_Decoder(nets))
         parts = [*self.model.encoder.parameters(), *self.model.decoder.parameters()]
-        self.optimiser = torch.optim.Adam(parts, lr=config.learning_rate, fused=True)
+        self.optimiser = adam(parts, config)
 
     def posterior(self, images: Any) -> tuple[Float[np.ndarray, "B N"], Float[np.ndarray, "B N"]]:
         """Mean and standard deviation of q(z|x)."""
@@ -81,7 +82,7 @@ class FactorVAE(_Peer):
     def __init__(self, config: VASEConfig, seed: int) -> None:
         super().__init__(config, seed, PythaeFactorVAE, FactorVAEConfig(**shape(config), gamma=GAMMA))
         self.judges = list(self.model.discriminator.parameters())
-        self.judging = torch.optim.Adam(self.judges, lr=config.learning_rate, fused=True)
+        self.judging = adam(self.judges, config)
 
     def partial_fit(self, images: Any) -> None:
         """One step of the VAE and one of the discriminator."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,10 +36,11 @@ from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
 from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
-from vase.nn.optim import forget_moments, load_optimiser_state, optimiser_state, rotate_moments
+from vase.nn.optim import adam, forget_moments, load_optimiser_state, optimiser_state, rotate_moments
 from vase.nn.size import warn_if_huge
 from vase.worlds.checks import require_seed
 
+_log = logging.getLogger("vase.learners")
 RECENT = 4
 """Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
 CUSTOM = ("encoder", "decoder", "likelihood", "shift_tests")
@@ -109,7 +111,7 @@ class Composition(Estimator):
         networks.reduced = use_half_precision(net.precision, device, self.workers_.size)
         self.networks_, self.forward_ = networks, self.workers_.wrap(networks)
         self.ema_ = EMANetworks(networks, environments.slow_decay)
-        self.optimiser_ = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, fused=True)
+        self.optimiser_ = adam(networks.parameters(), config)
         self.memory_ = EnvironmentMemory(n)
         self.detector_ = ShiftDetector(self._make_tests(config), environments)
         self.dreams_ = DreamBuffer(config, likelihood, seed)
@@ -323,6 +325,8 @@ class Composition(Estimator):
         rotate_moments(self.optimiser_, self.networks_, *found)
         self.independence_.forget()
         self.detector_.forget_latents(record)
+        latents = ", ".join(map(str, found.latents.tolist()))
+        _log.info("step %d: latents %s rotated by up to %.0f degrees", self.steps_, latents, found.angle)
 
 
 def _kind(custom: Any) -> str:

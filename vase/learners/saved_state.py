@@ -28,7 +28,8 @@ def saved_config(state: Mapping[str, Any]) -> VASEConfig:
         return VASEConfig.from_dict(state["config"])
     except (TypeError, ValueError) as error:
         raise CheckpointError(
-            f"the configuration of the saved learner is damaged ({error}); use another copy."
+            f"the configuration of the saved learner cannot be read ({error}): another version of the package saved "
+            "it, or it is damaged; use another copy."
         ) from error
 
 

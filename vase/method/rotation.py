@@ -3,6 +3,8 @@
 Not in the paper, whose capacity objective leaves one thing open: a prior of independent normal latents looks the same
 from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
 factors are not normal: of all rotations, the one with the largest squared kurtoses has independent axes (Comon 1994).
+Only negative kurtoses count here, those of factors that have a range, as positions, angles and sizes have. A positive
+one is as often the mark of a few strange images, and of weak latents that repeat a part of others.
 
 The head of the encoder and the first layer of the decoder are linear, so a rotation needs no gradient: μ ← Mμ and
 W ← WM⁻¹ leave every reconstruction of a mean as it was. Only latents of the environment that is being learnt for the
@@ -59,18 +61,21 @@ def pair_cumulants(u: Float[Tensor, "B"], v: Float[Tensor, "B"]) -> Float[Tensor
 
 
 def best_angle(cumulants: Float[Tensor, "5"]) -> tuple[float, float]:
-    """The angle θ with the largest κ₄(u′)² + κ₄(v′)² of u′ = cosθ·u + sinθ·v, v′ = cosθ·v − sinθ·u; and the gain."""
+    """The angle θ with the largest κ₄⁻(u′)² + κ₄⁻(v′)² of u′ = cosθ·u + sinθ·v, v′ = cosθ·v − sinθ·u; and the gain.
+
+    κ₄⁻ = min(κ₄, 0): long tails do not count.
+    """
     cos, sin = _ANGLES.cos(), _ANGLES.sin()
     terms = [math.comb(4, k) * cumulants[k] for k in range(5)]
     of_u = torch.stack([term * cos ** (4 - k) * sin**k for k, term in enumerate(terms)]).sum(0)
     of_v = torch.stack([term * (-sin) ** (4 - k) * cos**k for k, term in enumerate(terms)]).sum(0)
-    contrast = of_u.square() + of_v.square()
+    contrast = of_u.clamp_max(0).square() + of_v.clamp_max(0).square()
     best = int(contrast.argmax())
     return float(_ANGLES[best]), float(contrast[best] - contrast[_ZERO])
 
 
 def independent_axes(white: Float[Tensor, "B n"]) -> Float[Tensor, "n n"]:
-    """The rotation of whitened variables with the largest squared kurtoses, pair by pair (Jacobi's method; Comon 1994).
+    """The rotation of whitened variables with the shortest tails, pair by pair (Jacobi's method; Comon 1994).
 
     Independent axes have neither order nor sign: those are taken that change the variables least.
     """

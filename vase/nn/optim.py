@@ -1,15 +1,21 @@
-"""The state of Adam by the names of its parameters: the only place that saves, restores and changes it."""
+"""Adam, and its state by the names of its parameters: the only place that makes, saves, restores and changes it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from vase.config import VASEConfig
 from vase.nn.networks import Networks
+
+
+def adam(parameters: Iterable[nn.Parameter], config: VASEConfig) -> torch.optim.Adam:
+    """Adam as the configuration asks for it."""
+    return torch.optim.Adam(parameters, lr=config.learning_rate, betas=(0.9, config.adam_beta2), fused=True)
 
 
 def optimiser_state(optimiser: torch.optim.Optimizer, module: nn.Module) -> dict[str, dict[str, Tensor]]:

@@ -27,6 +27,7 @@ from vase.learners.rivals.teacher import Teacher
 from vase.learners.rivals.vae import VAE, decode_mean
 from vase.method.dream_buffer import CHUNK
 from vase.nn.likelihood import Images
+from vase.nn.optim import adam
 from vase.worlds.checks import require_int, require_seed
 
 BURN_IN = 100
@@ -176,7 +177,7 @@ class CURL(VAE):
         parent, new = int(networks.codes(x, growth.count)[0].sum(0).argmax()), growth.count
         networks.copy_component(parent, new)
         growth.count, growth.since, growth.current, growth.poor = new + 1, 0, new, growth.poor[:0].clone()
-        alone = torch.optim.Adam(networks.component_parameters, lr=self.config.learning_rate)  # others do not drift on
+        alone = adam(networks.component_parameters, self.config)  # others do not drift on
         for _ in range(PASSES):
             for part in x.split(self.config.batch_size):
                 alone.zero_grad()

@@ -25,7 +25,7 @@ from vase.method.objective import Objective, Outputs
 from vase.method.statistics import BatchStatistics
 from vase.nn.likelihood import Images, make_likelihood
 from vase.nn.networks import Networks
-from vase.nn.optim import load_optimiser_state, optimiser_state
+from vase.nn.optim import adam, load_optimiser_state, optimiser_state
 from vase.worlds.checks import require_int, require_seed
 
 ALONE = Distributed()
@@ -59,7 +59,7 @@ class VAE:
         self.networks = self.make_networks().to(self.device)
         self.networks.reduced = use_half_precision(net.precision, self.device, ALONE.size)
         self.likelihood = make_likelihood(net.likelihood, net.gaussian_std)
-        self.optimiser = torch.optim.Adam(self.networks.parameters(), lr=self.config.learning_rate, fused=True)
+        self.optimiser = adam(self.networks.parameters(), self.config)
         self.objective = Objective(self.config, self.likelihood)
         self.independence = Independence(self.config.independence)
         self.active = torch.ones(net.latents, dtype=torch.bool, device=self.device)
