@@ -303,6 +303,7 @@ class VASEConfig:
             recruiting=RecruitConfig(warmup_steps=60),
             independence=IndependenceConfig(rotate_every=50),
             learning_rate=1.5e-3,
+            adam_beta2=0.999,
             batch_size=32,
         )
 
