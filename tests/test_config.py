@@ -51,6 +51,7 @@ OUTSIDE: dict[str, list[object]] = {
     "image_shape": [(1, 32), (0, 32, 32), (1, -32, 32), ()],
     "learning_rate": [0.0, -1e-3],
     "adam_beta2": [-0.1, 1.0],
+    "stage_steps": [0, -1],
     "batch_size": [1, 0, -64],
     "network.channels": [(), (32, 0), (-1,)],
     "network.hidden": [0, -1],

@@ -78,7 +78,7 @@ class CapacityConfig:
     balance: Literal["paper", "sum"] = "paper"
     """Weight of the reconstruction. 'paper': 64·64 / (height·width), as on its images. 'sum': 1, on any image."""
     ramp_steps: int = 750
-    """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 of its stages. Here: a quarter of one."""
+    """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 stages. Here: a quarter of one."""
 
     def __post_init__(self) -> None:
         _validate(self, "capacity.", nonnegative="gamma c_max", at_least_1="ramp_steps")
@@ -233,12 +233,14 @@ class VASEConfig:
     learning_rate: float = 1e-3
     """Adam's step size. Paper: 6e-4."""
     adam_beta2: float = 0.95
-    """Adam's β₂: 1/(1−β₂) steps is how long large gradients, as at a shift, slow it down. Paper: 0.999, the default."""
+    """Adam's β₂: its memory of large gradients, as at a shift, fades by e in 1/(1−β₂) steps. Paper: not given."""
     batch_size: int = 64
     """Images per batch when the learner cuts an array into batches itself. Paper: 64."""
+    stage_steps: int = 3000
+    """Steps that a world is expected to last: presets scale by it, `fit` learns an array so long. Paper: 150k."""
 
     def __post_init__(self) -> None:
-        _validate(self, "", positive="learning_rate", fractions="adam_beta2")
+        _validate(self, "", positive="learning_rate", fractions="adam_beta2", at_least_1="stage_steps")
         shape_ok = len(self.image_shape) == 3 and 0 < min(self.image_shape) <= max(self.image_shape) <= 4096
         _require(shape_ok, "image_shape", self.image_shape, "(channels, height, width), positive and at most 4096")
         _require(
@@ -278,6 +280,7 @@ class VASEConfig:
             independence=IndependenceConfig(enabled=False),
             learning_rate=6e-4,
             adam_beta2=0.999,
+            stage_steps=150_000,
         )
 
     @classmethod
@@ -289,6 +292,7 @@ class VASEConfig:
             environments=EnvironmentConfig(false_alarm_every=max(10_000, 100 * stage_steps)),
             dreaming=DreamConfig(tau=max(1, round(stage_steps / 300))),
             recruiting=RecruitConfig(warmup_steps=round(0.27 * stage_steps)),
+            stage_steps=stage_steps,
         )
 
     @classmethod
@@ -305,6 +309,7 @@ class VASEConfig:
             learning_rate=1.5e-3,
             adam_beta2=0.999,
             batch_size=32,
+            stage_steps=120,
         )
 
     @classmethod

@@ -24,7 +24,7 @@ TINY = VASEConfig.smoke((1, 8, 8)).with_values(
         "network.channels": "4,4",
         "network.hidden": 8,
         "network.latents": 4,
-        "capacity.ramp_steps": 1,
+        "stage_steps": 1,
         "independence.enabled": False,
     }
 )
@@ -97,9 +97,10 @@ def test_codes_have_names_and_come_as_data_frames() -> None:
 
 def test_epochs_by_hand() -> None:
     assert default_epochs(600, VASEConfig.smoke()) == 7  # 120 steps, ⌈600/32⌉ = 19 of them in an epoch
-    assert default_epochs(60_000, VASEConfig.laptop()) == 4  # 3000 steps, 938 of them in an epoch
+    assert default_epochs(6_400, VASEConfig.laptop()) == 30  # 3000 steps, 100 of them in an epoch
+    assert default_epochs(6_400, VASEConfig.paper()) == 1500  # 150,000 steps
     x, _ = digits(33)
-    model = VASE(TINY, device="cpu").fit(x)  # 4 · 1 steps; 32 + 1 images, of which the single one is left out
+    model = VASE(TINY, device="cpu").fit(x)  # 1 step; 32 + 1 images, of which the single one is left out
     assert model.steps == 2
     assert model.fit(x, epochs=3).steps == 5
     with pytest.raises(ValueError, match="epochs = 0: must be a whole number of at least 1"):
@@ -110,7 +111,7 @@ def test_the_default_learns_something_on_600_digits() -> None:
     x, y = digits(900)
     config = VASEConfig.for_data(x[:600], stage_steps=150, report=None)
     model = VASE(config, seed=0, device="cpu").fit(x[:600])
-    assert model.steps == 160  # 4 · 38 = 152 steps: 16 epochs of 10
+    assert model.steps == 150  # 15 epochs of 10
     codes = model.transform(x)
     assert 0.1 < codes.std(0).min() < codes.std(0).max() < 2, "no scaler is needed"
     reader = LogisticRegression(max_iter=2000).fit(codes[:600], y[:600])

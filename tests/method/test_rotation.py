@@ -54,11 +54,12 @@ def test_turned_factors_come_back_to_their_axes(degrees):
 
 
 def test_long_tails_tell_nothing():
-    """Kurtoses of 4 and 0, turned by 45 degrees, are 1 and 1: turned back, 4² would be gained, which does not count.
+    """Kurtoses of 4 and 0, turned by 45 degrees, are 1 and 1: turned back, 4² − 1² − 1² would be gained, if it counted.
 
     Those of −1 and 4 are (−1 + 4)/4 each: turned back, (−1)² is gained, and 4² does not count.
     """
     assert best_angle(torch.tensor([1.0, 1, 1, 1, 1], dtype=torch.float64))[1] == pytest.approx(0)
+    assert best_angle(torch.tensor([1.0, 0, 0, 0, 2], dtype=torch.float64)) == (0, 0)
     angle, gain = best_angle(torch.tensor([0.75, 1.25, 0.75, 1.25, 0.75], dtype=torch.float64))
     assert abs(math.degrees(angle)) == pytest.approx(45)
     assert gain == pytest.approx(1)

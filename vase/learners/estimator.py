@@ -21,8 +21,6 @@ from vase.nn.likelihood import Images
 
 FEW = 4
 """Training of fewer steps than one FEWth of what it takes is called short."""
-RAMPS = 4
-"""Steps it takes to learn a world, in those until C reaches C_max: a stage of `VASEConfig.laptop`."""
 _CONFIG = "config__"
 _log = logging.getLogger("vase.learners")
 
@@ -86,12 +84,12 @@ class Estimator(TransformerMixin, BaseEstimator, Representation):
 
 
 def default_epochs(n_images: int, config: VASEConfig) -> int:
-    """Passes over an array until it is learnt: those of a stage, as the schedules of a configuration imply it.
+    """Passes over an array until it is learnt: as many as a stage takes.
 
     >>> default_epochs(600, VASEConfig.smoke())  # 120 steps, 19 in each epoch
     7
     """
-    return max(1, math.ceil(_steps_to_learn(config) / math.ceil(n_images / config.batch_size)))
+    return max(1, math.ceil(config.stage_steps / math.ceil(n_images / config.batch_size)))
 
 
 def array_batches(
@@ -113,17 +111,13 @@ def say_plan(n_images: int, epochs: int, config: VASEConfig) -> None:
 
 def warn_if_short(steps: int, config: VASEConfig) -> None:
     """Warn if a learner has taken too few steps to have learnt much."""
-    enough = _steps_to_learn(config)
+    enough = config.stage_steps
     if steps * FEW < enough:
         warnings.warn(
             f"{steps} steps of learning: too few for this configuration, which takes {enough} to learn a world; pass "
             f"more epochs, or a shorter schedule (VASEConfig.laptop(stage_steps={steps}))",
             stacklevel=3,
         )
-
-
-def _steps_to_learn(config: VASEConfig) -> int:
-    return RAMPS * config.capacity.ramp_steps
 
 
 def _configuration(config: VASEConfig | None) -> VASEConfig:

@@ -29,7 +29,7 @@ def saved_config(state: Mapping[str, Any]) -> VASEConfig:
     except (TypeError, ValueError) as error:
         raise CheckpointError(
             f"the configuration of the saved learner cannot be read ({error}): another version of the package saved "
-            "it, or it is damaged; use another copy."
+            "it, or it is damaged; use that version, or another copy."
         ) from error
 
 

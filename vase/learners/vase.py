@@ -138,8 +138,8 @@ class VASE(Shareable):
     ) -> VASE:
         """Learn from an array, which is cut into batches, or from a stream: whatever `vase.worlds.as_batches` takes.
 
-        `epochs` are passes over it: 1 unless told, but over an array as many as the configuration's schedules are made
-        for. A warning says if the steps were too few. `fit` is incremental: a second call continues training.
+        `epochs` are passes over it: 1 unless told, but over an array as many as the configuration's `stage_steps`
+        ask for. A warning says if the steps were too few. `fit` is incremental: a second call continues training.
         `callbacks`, e.g. of `vase.training.trackers`, are told of every batch; rows that they return are ignored.
         """
         if epochs is not None:

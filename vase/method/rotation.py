@@ -4,7 +4,7 @@ Not in the paper, whose capacity objective leaves one thing open: a prior of ind
 from every angle, so that factors of equal weight, such as x and y, may come out rotated. What tells the angle is that
 factors are not normal: of all rotations, the one with the largest squared kurtoses has independent axes (Comon 1994).
 Only negative kurtoses count here, those of factors that have a range, as positions, angles and sizes have. A positive
-one is as often the mark of a few strange images, and of weak latents that repeat a part of others.
+one may just as well come from a few strange images, or from weak latents that repeat part of others.
 
 The head of the encoder and the first layer of the decoder are linear, so a rotation needs no gradient: μ ← Mμ and
 W ← WM⁻¹ leave every reconstruction of a mean as it was. Only latents of the environment that is being learnt for the
@@ -71,6 +71,8 @@ def best_angle(cumulants: Float[Tensor, "5"]) -> tuple[float, float]:
     of_v = torch.stack([term * (-sin) ** (4 - k) * cos**k for k, term in enumerate(terms)]).sum(0)
     contrast = of_u.clamp_max(0).square() + of_v.clamp_max(0).square()
     best = int(contrast.argmax())
+    if contrast[best] <= contrast[_ZERO]:
+        return 0.0, 0.0
     return float(_ANGLES[best]), float(contrast[best] - contrast[_ZERO])
 
 

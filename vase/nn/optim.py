@@ -1,4 +1,4 @@
-"""Adam, and its state by the names of its parameters: the only place that makes, saves, restores and changes it."""
+"""The Adam of learners, and its state by the names of parameters: the only place that makes, saves and changes it."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ AS_WRITTEN = {
     },
     "as written, but its objective": _MECHANISMS,
 }
-"""The `paper` preset's mechanisms and weights with the laptop's network, schedule and shift tests: what this
-implementation's own mechanisms do for short schedules."""
+"""The `paper` preset's mechanisms and weights with the laptop's network, schedule, optimiser and shift tests:
+what this implementation's own mechanisms do for short schedules."""
 
 
 def _conditions() -> tuple[Condition, ...]:
