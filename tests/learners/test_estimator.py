@@ -24,7 +24,7 @@ TINY = VASEConfig.smoke((1, 8, 8)).with_values(
         "network.channels": "4,4",
         "network.hidden": 8,
         "network.latents": 4,
-        "stage_steps": 1,
+        "stage_steps": 4,
         "independence.enabled": False,
     }
 )
@@ -100,7 +100,7 @@ def test_epochs_by_hand() -> None:
     assert default_epochs(6_400, VASEConfig.laptop()) == 30  # 3000 steps, 100 of them in an epoch
     assert default_epochs(6_400, VASEConfig.paper()) == 1500  # 150,000 steps
     x, _ = digits(33)
-    model = VASE(TINY, device="cpu").fit(x)  # 1 step; 32 + 1 images, of which the single one is left out
+    model = VASE(TINY, device="cpu").fit(x)  # 4 steps; 32 + 1 images, of which the single one is left out
     assert model.steps == 2
     assert model.fit(x, epochs=3).steps == 5
     with pytest.raises(ValueError, match="epochs = 0: must be a whole number of at least 1"):

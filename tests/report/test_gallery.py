@@ -49,7 +49,8 @@ def test_nothing_comes_from_elsewhere(files: list[Path]) -> None:
     text = files[0].read_text()
     assert "default-src 'none'; img-src data:;" in text
     assert "<script" not in text
-    assert re.findall(r"(?:https?:)?//\w", text) == []
+    without_pictures = re.sub(r'src="data:[^"]+"', "", text)  # base64 has slashes too
+    assert re.findall(r"(?:https?:)?//\w", without_pictures) == []
     assert [address[:5] for address in re.findall(r'src="([^"]+)"', text)] == ["data:"]
 
 
