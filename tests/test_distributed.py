@@ -205,11 +205,12 @@ from vase.checkpoint import split_tensors
 from vase.worlds import Schedule
 single = representation.as_images
 representation.as_images = lambda *a, **k: single(*a, **k).double()
-config = VASEConfig.smoke().with_values({"dreaming.pool": 64})
+config = VASEConfig.smoke().with_values({"dreaming.pool": 64, "dreaming.gate_tolerance": 0.0})
 with init_distributed("cpu") as crew:
     model = VASE(config, seed=3, device="cpu")
     stream = Schedule.parse("digits:28*70,glyphs:16*110,digits:28*6", steps=1, batch_size=32, seed=3)
     steps = [model.partial_fit(crew.shard(batch.images)) for batch in stream]
+    assert all(environment.used.any() for environment in model.environments)
     tell({
         "decisions": [[s.environment, s.switched, s.is_new, s.held, s.mask.tolist()] for s in steps],
         "used": model.used.tolist(),

@@ -139,7 +139,7 @@ class EnvironmentConfig:
     """A latent counts as evidence against s only if it was typical in s before: a shift is abrupt."""
     slow_decay: float = 0.95
     """Decay of the slow weights, which confirm a failed test. 0: the live weights decide alone, as in the paper."""
-    usage_every: int = 25
+    usage_every: int = 50
     """Steps between two measurements of the used latents."""
     usage_images: int = 8
     """Images on which the used latents are measured."""
@@ -175,6 +175,8 @@ class DreamConfig:
     """τ: steps between two syncs in the mode 'every', and without S. Paper: 500 or 5000, 1/300 or 1/30 of a stage."""
     gates: bool = True
     """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
+    standardise: bool = True
+    """On leaving, the environment's own latents are rescaled to the prior's mean and spread, where dreams begin."""
     gate_tolerance: float = 0.05
     """On leaving, gates are closed as long as the loss rises by no more than this share."""
 
@@ -274,7 +276,14 @@ class VASEConfig:
             mask=MaskConfig(minimum=0),
             environments=EnvironmentConfig(inference="paper", burn_in=500, patience=4),
             dreaming=DreamConfig(
-                encoder_weight=1000.0, decoder_weight=20.0, share=1.0, snapshot="every", tau=500, gates=False, pool=0
+                encoder_weight=1000.0,
+                decoder_weight=20.0,
+                share=1.0,
+                snapshot="every",
+                tau=500,
+                gates=False,
+                pool=0,
+                standardise=False,
             ),
             recruiting=RecruitConfig(reseed=False, warmup_steps=0),
             independence=IndependenceConfig(enabled=False),

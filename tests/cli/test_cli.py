@@ -140,6 +140,10 @@ def test_commands_on_a_run_that_is_none(capsys: pytest.CaptureFixture[str], tmp_
     assert "nowhere does not exist" in error_of(capsys, command, "nowhere")
     (tmp_path / "empty").mkdir()
     assert "empty is not a run" in error_of(capsys, command, "empty")
+    for name, file, what in (("model", "state.json", "a saved learner"), ("watch", "watch.json", "a watch")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("{}")
+        assert f"{name} is {what}, not a run" in error_of(capsys, command, str(tmp_path / name))
 
 
 def test_unknown_dataset(capsys: pytest.CaptureFixture[str]) -> None:

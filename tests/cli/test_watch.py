@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from films import DAY, NIGHT, film, noise, write_pictures, write_video
 
@@ -32,6 +33,16 @@ def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.Ca
     assert main([*frozen, "--out", str(tmp_path / "frozen")]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["step"], row["environment"]) for row in rows if row["kind"] == "switch"] == [(1, 0), (15, 1)]
+
+
+def test_a_change_at_the_very_end_is_not_passed_over_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pictures"
+    write_pictures(folder, np.concatenate([noise(DAY, 192), noise(NIGHT, 16)]))
+    assert main(["watch", str(folder), "--idle", "0", "--out", str(tmp_path / "out"), *OPTIONS]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "208 frames in 13 batches; the last ones seemed foreign, but were too few for a verdict" in said
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:

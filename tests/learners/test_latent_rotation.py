@@ -13,12 +13,13 @@ from vase import VASE, VASEConfig
 from vase.checkpoint import split_tensors
 from vase.worlds import Schedule
 
-WORLDS = "digits:28*40,glyphs:16*40"
+WORLDS = "digits:28*80,glyphs:16*60"
 
 
 @pytest.fixture(scope="module")
 def learner() -> VASE:
-    model = VASE(VASEConfig.smoke().with_values({"independence.rotate_every": 1000}), seed=0)
+    values = {"independence.rotate_every": 1000, "dreaming.gate_tolerance": 0.02}
+    model = VASE(VASEConfig.smoke().with_values(values), seed=0)
     for batch in Schedule.parse(WORLDS, batch_size=32, seed=0):
         model.partial_fit(batch.images)
     assert len(model.environments) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -112,6 +112,32 @@ class TestFit:
         spike, mild = detector.fit(record(), [view(5.0), view(1.0)]), detector.fit(record(), [view(4.0), view(5.0)])
         assert (spike.p_value, spike.reasons) == (pytest.approx(0.1), ())
         assert (mild.p_value, mild.reasons) == (pytest.approx(1e-4), ("loss 4",))
+
+    @pytest.mark.parametrize(("current", "every", "seen"), [(True, 10_000.0, 2), (False, 10_000.0, 3), (True, 50.0, 3)])
+    def test_no_view_is_asked_for_once_the_batch_is_clear(self, current: bool, every: float, seen: int) -> None:
+        class Loss(ShiftTest):
+            def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+                return Evidence(0.1 ** batch.losses["deviance"])
+
+        asked: list[float] = []
+
+        def views() -> Iterator[BatchStatistics]:
+            for loss in (5.0, 1.0, 0.5):
+                asked.append(loss)
+                yield view(loss)
+
+        detector = ShiftDetector([Loss()], EnvironmentConfig(false_alarm_every=every))  # 50: 2 is above any p-value
+        found = detector.fit(record(), views(), current=current)
+        assert len(asked) == seen
+        assert found.p_value == pytest.approx(0.1 if seen == 2 else 0.1**0.5)
+
+    def test_of_equal_views_the_last_which_knows_most_gives_the_reasons(self) -> None:
+        class Reason(ShiftTest):
+            def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
+                return Evidence(0.0, f"loss {batch.losses['deviance']:g}")
+
+        found = ShiftDetector([Reason()], EnvironmentConfig()).fit(record(), [view(5.0), view(1.0)])
+        assert found.reasons == ("loss 1",)
 
     def test_of_other_environments_only_those_are_asked_who_know_them(self) -> None:
         detector = ShiftDetector([SaysOfCurrent(1e-6), Says(0.2)], EnvironmentConfig())

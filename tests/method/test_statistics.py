@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vase import VASEConfig
-from vase.method.atypicality import atypicality
+from vase.method.atypicality import atypicality, kl_of_moments
 from vase.method.statistics import from_vector, kl_in, to_vector
 
 CONFIG = VASEConfig.smoke().with_values({"capacity.balance": "paper"})
@@ -24,7 +24,7 @@ class TestVector:
         log_var = torch.tensor([[0.0, math.log(2.0)]] * 2)
         vector = to_vector(terms, torch.tensor([1.5, 0.5]), mean, log_var, torch.tensor([[0.0, 1.0], [0.0, 3.0]]))
         assert kl_in(vector, 2).tolist() == [1.5, 0.5]
-        losses, alpha, candidate = from_vector(vector, torch.tensor(7.0), 2, CONFIG)
+        losses, statistics, candidate = from_vector(vector, torch.tensor(7.0), 2, CONFIG)
         weights = CONFIG.dreaming
         loss = 4 * (10 + 2 * weights.decoder_weight) + 7 + 0.25 + 0.5 * weights.encoder_weight
         assert losses == {
@@ -37,6 +37,8 @@ class TestVector:
             "classifier": 0.25,
         }
         assert candidate == 1
+        assert statistics.tolist() == [[0.0, 3.0], [1.0, 9.0], [1.0, pytest.approx(2.0)]]
+        alpha = kl_of_moments(statistics)
         # α_0 = ½(2 + 0 − 1 − log 2), α_1 = ½(2 + 9 − 1 − log 2)
         assert alpha.tolist() == pytest.approx([0.5 * (1 - math.log(2)), 0.5 * (10 - math.log(2))])
         assert alpha.tolist() == pytest.approx(atypicality(mean, log_var).tolist())

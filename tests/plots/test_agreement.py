@@ -22,7 +22,12 @@ SETTINGS = RunSettings.of(
     seed=3,
     batch_size=24,
     probes="none",
-    overrides={"environments.burn_in": 20, "network.latents": 6, "network.hidden": 32},
+    overrides={
+        "environments.burn_in": 20,
+        "network.latents": 6,
+        "network.hidden": 32,
+        "dreaming.gate_tolerance": 0.0,
+    },
     device="cpu",
 )
 

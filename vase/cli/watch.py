@@ -114,7 +114,9 @@ def run(arguments: argparse.Namespace) -> None:
         )
         last = next(iter(deque(steps, 1)), None)
     end = "stopped" if stop.is_set() else "the source has ended"
-    count = f"{last.frames:,} frames in {last.step:,} batches" if last else "nothing new"
+    count = f"{last.frames:,} frames in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
+    if last and last.held:
+        count += "; the last ones seemed foreign, but were too few for a verdict"
     shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: vase watch --resume --out {out}")
 
 

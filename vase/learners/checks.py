@@ -87,7 +87,8 @@ def _maker(
 def check_protocol(make: Make, shape: Shape) -> None:
     """It has the members of `Learner`, counts its batches, and gives codes of N finite numbers for each image."""
     learner = make(0)
-    assert isinstance(learner, Learner), f"{type(learner).__name__} lacks members of Learner"
+    missing = [name for name in dir(Learner) if not name.startswith("_") and not hasattr(learner, name)]
+    assert isinstance(learner, Learner), f"{type(learner).__name__} lacks members of Learner: {', '.join(missing)}"
     for number in range(3):
         step = learner.partial_fit(_batch(shape, number))
         assert isinstance(step, Step), f"partial_fit returned {type(step).__name__}, not a Step"

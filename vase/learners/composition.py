@@ -23,6 +23,7 @@ from vase.learners.estimator import Estimator
 from vase.learners.representation import Representation
 from vase.learners.saved_state import damage_explained, require_fitting_weights, saved_config
 from vase.machine import resolve_device, use_half_precision, works
+from vase.method.atypicality import RunningMarginal, marginal
 from vase.method.dream_buffer import DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory
 from vase.method.fingerprint_test import FingerprintTest
@@ -58,6 +59,7 @@ class Composition(Estimator):
     recruiter_: LatentRecruiter
     independence_: Independence
     rotator_: LatentRotator
+    marginal_: RunningMarginal
     objective_: Objective
     generator_: torch.Generator
     recent_: deque[Images]
@@ -119,6 +121,7 @@ class Composition(Estimator):
         self.independence_ = Independence(config.independence)
         rotates = config.demands_independence and environments.enabled
         self.rotator_ = LatentRotator(config.independence.rotate_every if rotates else 0, n)
+        self.marginal_ = RunningMarginal(n)
         self.objective_ = Objective(config, likelihood)
         self.likelihood_, self.device_ = likelihood, device
         self.gated_ = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
@@ -221,6 +224,7 @@ class Composition(Estimator):
             "recruiter": self.recruiter_.state_dict(),
             "independence": self.independence_.state_dict(),
             "rotator": self.rotator_.state_dict(),
+            "marginal": self.marginal_.state_dict(),
             "generator": {"state": self.generator_.get_state()},
             "last": {"alpha": self.alpha_},
             "recent": {f"{i:03d}": self.workers_.gather(x) for i, x in enumerate(self.recent_)},
@@ -260,6 +264,7 @@ class Composition(Estimator):
         self.recruiter_.load_state_dict(state["recruiter"])
         self.independence_.load_state_dict(state["independence"])
         self.rotator_.load_state_dict(state["rotator"])
+        self.marginal_.load_state_dict(state["marginal"])
         self.generator_.set_state(state["generator"]["state"])
         self.alpha_ = state["last"]["alpha"].clone()
         recent = [state["recent"][key].to(self.device_) for key in sorted(state["recent"])]
@@ -323,10 +328,30 @@ class Composition(Estimator):
         for nets in (self.networks_, self.ema_.nets):
             nets.rotate(*found)
         rotate_moments(self.optimiser_, self.networks_, *found)
-        self.independence_.forget()
-        self.detector_.forget_latents(record)
+        self._forget_latents()
         latents = ", ".join(map(str, found.latents.tolist()))
         _log.info("step %d: latents %s rotated by up to %.0f degrees", self.steps_, latents, found.angle)
+
+    def standardise_latents(self) -> None:
+        """Give the current environment's own latents the prior's mean and spread over its last batches.
+
+        Reconstructions stay as they are, the marginal KL of Eq. 4 falls to nothing, and dreams, which begin with the
+        prior, begin where codes are. Only behind gates: without them other environments would see the change.
+        """
+        own = self.memory_.own().nonzero().flatten()
+        if not (self.config_.dreaming.standardise and self.gated_ and self.marginal_.count and len(own)):
+            return
+        mean, variance = marginal(self.marginal_.statistics[:, own])
+        for nets in (self.networks_, self.ema_.nets):
+            nets.standardise(own, mean, variance.sqrt(), self.memory_.current)
+        forget_moments(self.optimiser_, self.networks_, own.tolist())
+        self._forget_latents()
+
+    def _forget_latents(self) -> None:
+        """What is known of single latents of the current environment holds no longer."""
+        self.independence_.forget()
+        self.detector_.forget_latents(self.memory_.record)
+        self.marginal_.restart()
 
 
 def _kind(custom: Any) -> str:

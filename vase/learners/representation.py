@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from vase.method.capacity import sample_posterior
 from vase.method.context import in_context
 from vase.method.dream_buffer import CHUNK, DreamBuffer
 from vase.method.environment_memory import EnvironmentMemory, EnvironmentRecord
-from vase.method.shift_detector import Fit, ShiftDetector, View
+from vase.method.shift_detector import Fit, ShiftDetector
 from vase.method.statistics import MIN_BATCH_FOR_ATYPICALITY, BatchStatistics
 from vase.nn.likelihood import Images, Likelihood
 from vase.nn.networks import Networks
@@ -231,22 +232,27 @@ class Representation:
         """
         memory, detector = self.memory_, self.detector_
         bare = [BatchStatistics(x, {}, torch.zeros(0), len(x))]
-        views, order, networks = [], memory.order(), (self.networks_, *others)
+        order, networks = memory.order(), (self.networks_, *others)
+        encode = functools.cache(lambda i: encode_in_chunks(networks[i], x))
         if detector.needs_networks(current=current is not None):
-            encoded = [encode_in_chunks(nets, x) for nets in networks]
             if q is None:
-                q = self.networks_.classify(encoded[0][0], len(memory)).softmax(1)
+                q = self.networks_.classify(encode(0)[0], len(memory)).softmax(1)
             candidates = [int(s) for s in q.mean(0).argsort(descending=True, stable=True)]
             order = list(dict.fromkeys((candidates[0], memory.current, *candidates)))
-            views = [self._view(n, x, mean, log_var) for n, (_, mean, log_var) in zip(networks, encoded, strict=True)]
+
+        def views(record: EnvironmentRecord) -> Iterator[BatchStatistics]:
+            """By all weights, and then again beside the last images: whatever is not asked for costs nothing."""
+            seen = []
+            for i, nets in enumerate(networks):
+                seen.append(self._view(nets, x, *encode(i)[1:], record))
+                yield seen[-1]
+            if record.index == current and recent is not None:
+                for nets, view in zip(networks, seen, strict=True):
+                    yield replace(view, recent=self._view(nets, recent, *encode_in_chunks(nets, recent)[1:], record))
 
         def fit(s: int) -> Fit:
             looks = detector.needs_networks(current=s == current)
-            seen = [view(memory[s]) for view in views] if looks else bare
-            if looks and s == current and recent is not None:
-                before = [self._view(n, recent, *encode_in_chunks(n, recent)[1:]) for n in networks]
-                seen = [replace(v, recent=b(memory[s])) for v, b in zip(seen, before, strict=True)]
-            return detector.fit(memory[s], seen, current=s == current)
+            return detector.fit(memory[s], views(memory[s]) if looks else bare, current=s == current)
 
         fits = {s: fit(s) for s in (order if environments is None else environments)}
         paper = self.config_.environments.inference == "paper" and memory.current in fits
@@ -256,20 +262,18 @@ class Representation:
             fits[memory.current] = Fit(0.0, float("nan"), (reason,))
         return fits
 
-    def _view(self, nets: Networks, x: Images, mean: Tensor, log_var: Tensor) -> View:
-        """A batch as some weights see it, in whichever environment is asked for."""
-
-        @torch.no_grad()
-        def view(record: EnvironmentRecord) -> BatchStatistics:
-            generator = torch.Generator().manual_seed(self.steps_)
-            noise = torch.randn(mean.shape, generator=generator).to(self.device_)
-            z = self._sample(record.active.to(self.device_), mean, log_var, noise)
-            nll = self.likelihood_.nll(self._decode(nets, z, record.index), x)
-            deviance = nll - self.likelihood_.floor(x)
-            losses = {"reconstruction": float(nll.mean()), "deviance": float(deviance.mean())}
-            return BatchStatistics(x, losses, atypicality(mean, log_var).cpu(), len(x))
-
-        return view
+    @torch.no_grad()
+    def _view(
+        self, nets: Networks, x: Images, mean: Tensor, log_var: Tensor, record: EnvironmentRecord
+    ) -> BatchStatistics:
+        """A batch and its posteriors, as some weights see it in an environment."""
+        generator = torch.Generator().manual_seed(self.steps_)
+        noise = torch.randn(mean.shape, generator=generator).to(self.device_)
+        z = self._sample(record.active.to(self.device_), mean, log_var, noise)
+        nll = self.likelihood_.nll(self._decode(nets, z, record.index), x)
+        deviance = nll - self.likelihood_.floor(x)
+        losses = {"reconstruction": float(nll.mean()), "deviance": float(deviance.mean())}
+        return BatchStatistics(x, losses, atypicality(mean, log_var).cpu(), len(x))
 
     @torch.no_grad()
     def _decode(self, nets: Networks, z: Float[Tensor, "B N"], s: int) -> Images:

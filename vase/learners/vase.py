@@ -232,6 +232,8 @@ class VASE(Shareable):
         self.detector_.update(record, self._seen_by_tests(batch))
         record.observe(evident_loss(batch.losses, c.environments), c.environments.loss_decay)
         self.recent_.append(batch.images)
+        if batch.moments is not None:
+            self.marginal_.update(batch.moments)
         if self.rotator_.wants(record.index, record.age):
             self.rotator_.observe(*map(self.workers_.gather, forward.posteriors))
             self.rotate_latents()
@@ -330,6 +332,7 @@ class VASE(Shareable):
 
     def _enter_environment(self, index: int) -> None:
         self.memory_.current = index
+        self.marginal_.restart()
         self.dreams_.clear_pool()
 
     def finish_environment(self) -> None:
@@ -345,14 +348,15 @@ class VASE(Shareable):
                 self.networks_.load_state_dict(self.ema_.nets.state_dict())
             else:
                 self.ema_.copy_live()
+            self.standardise_latents()
         noise = on_main(lambda: self._noise_tolerance(x[:: max(1, len(x) // (4 * c.environments.usage_images))]))
         if self.gated_:
-            view = self._view(self.networks_, x, *encode_in_chunks(self.networks_, x)[1:])
+            _, mean, log_var = encode_in_chunks(self.networks_, x)
 
             def loss(gate: Bool[Tensor, "N"]) -> float:
                 trial = copy.copy(record)
                 trial.gate = gate
-                return evident_loss(view(trial).losses, c.environments)
+                return evident_loss(self._view(self.networks_, x, mean, log_var, trial).losses, c.environments)
 
             tolerance = c.dreaming.gate_tolerance
             record.gate, record.loss = on_main(lambda: close_gates(loss, noise, record.active, tolerance))
@@ -365,8 +369,8 @@ class VASE(Shareable):
 
     def _loss(self, nets: Networks, x: Images, record: EnvironmentRecord) -> float:
         """L_s(x) of a whole batch by some weights."""
-        view = self._view(nets, x, *encode_in_chunks(nets, x)[1:])
-        return evident_loss(view(record).losses, self.config_.environments)
+        view = self._view(nets, x, *encode_in_chunks(nets, x)[1:], record)
+        return evident_loss(view.losses, self.config_.environments)
 
     @torch.no_grad()
     def _noise_tolerance(self, x: Images) -> Float[Tensor, "N"]:

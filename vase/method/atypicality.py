@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+
+DECAY = 0.99
+"""Of the running marginal: a hundred batches, since neighbouring ones may be frames of one scene."""
 
 
 def atypicality(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Float[Tensor, "N"]:
@@ -21,11 +27,41 @@ def moments(mean: Float[Tensor, "B N"], log_var: Float[Tensor, "B N"]) -> Float[
     return torch.stack([mean.mean(0), mean.square().mean(0), log_var.exp().mean(0)])
 
 
+def marginal(statistics: Float[Tensor, "3 N"]) -> tuple[Float[Tensor, "N"], Float[Tensor, "N"]]:
+    """Mean and variance of E_batch[q(z_n|x)], from the `moments` of a batch."""
+    m, square, variance = statistics
+    return m, (square - m.square()).clamp_min(0) + variance
+
+
 def kl_of_moments(statistics: Float[Tensor, "3 N"]) -> Float[Tensor, "N"]:
     """α_n from the `moments` of a batch."""
-    m, square, variance = statistics
-    v = (square - m.square()).clamp_min(0) + variance
+    m, v = marginal(statistics)
     return 0.5 * (v + m.square() - 1 - v.log())
+
+
+class RunningMarginal:
+    """E[q(z|x)] over the last batches of the current visit to an environment, as an average of their `moments`."""
+
+    def __init__(self, n_latents: int) -> None:
+        self.count, self.statistics = 0, torch.zeros(3, n_latents)
+
+    def update(self, statistics: Float[Tensor, "3 N"]) -> None:
+        """Take note of the moments of a batch."""
+        keep = min(DECAY, self.count / (self.count + 1))
+        self.statistics = keep * self.statistics + (1 - keep) * statistics
+        self.count += 1
+
+    def restart(self) -> None:
+        """Forget everything: another environment, or other latents."""
+        self.count = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Count and moments."""
+        return dict(vars(self))
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`."""
+        self.count, self.statistics = state["count"], state["statistics"].clone()
 
 
 def update_mask(

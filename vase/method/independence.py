@@ -94,7 +94,7 @@ class Independence:
         return min(1.0, max(0.0, (c.fade_to - age) / max(1, c.fade_to - c.fade_from)))
 
     def forget(self) -> None:
-        """Begin the average anew, from nothing: the latents have been rotated."""
+        """Begin the average anew, from nothing: the latents were rotated or rescaled."""
         self.average = torch.zeros_like(self.average)
         self._next = self.environment, self.average
 

@@ -4,6 +4,8 @@ What the networks make of a batch changes while they learn, and after a world ha
 current environment and know no other; whose world it is that came instead, the fingerprint has to tell. And a batch is
 strange only if it differs from the last ones of its environment as the same weights see them: where the optimiser threw
 the weights off, all of them look alike.
+
+They run at every step on a few numbers, for which NumPy has less overhead than tensors.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from scipy.special import erfc
 
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.shift_tests import FITS, Evidence, ShiftTest
@@ -34,23 +37,23 @@ class RunningSpread:
 
     def __init__(self) -> None:
         self.index, self.count, self.images = -1, 0, 0.0
-        self.mean = self.variance = torch.zeros(0)
+        self.mean = self.variance = np.zeros(0)
 
-    def update(self, index: int, values: Float[Tensor, "N"], images: int) -> None:
+    def update(self, index: int, values: Float[np.ndarray, "N"], images: int) -> None:
         """Take note of the statistic of a batch; another environment begins anew."""
         if index != self.index or self.count == 0:
             self.index, self.count, self.images = index, 0, float(images)
-            self.mean, self.variance = values.clone(), torch.zeros_like(values)
+            self.mean, self.variance = values, np.zeros_like(values)
         keep = min(DECAY, (1 + self.count) / (10 + self.count))
         residual = values - self.mean
         self.images = keep * self.images + (1 - keep) * images
-        self.variance = keep * self.variance + (1 - keep) * residual.square()
+        self.variance = keep * self.variance + (1 - keep) * residual**2
         self.mean = self.mean + (1 - keep) * residual
         self.count += 1
 
     def p_values(
-        self, index: int, batch: BatchStatistics, statistic: Callable[[BatchStatistics], Float[Tensor, "N"]]
-    ) -> Float[Tensor, "N"]:
+        self, index: int, batch: BatchStatistics, statistic: Callable[[BatchStatistics], Float[np.ndarray, "N"]]
+    ) -> Float[np.ndarray, "N"]:
         """The probability of values at least as far from the mean, on either side; 1 while little is known.
 
         Fewer images than usual scatter more. Where recent batches are known, the milder comparison counts: with the
@@ -58,22 +61,22 @@ class RunningSpread:
         """
         values = statistic(batch)
         if index != self.index or self.count < MIN_BATCHES:
-            return torch.ones_like(values)
+            return np.ones_like(values)
         variance, scatter = self.variance + _SMALLEST_STD**2, max(1.0, self.images / batch.n_images)
-        squares = (values - self.mean).square() / scatter
+        squares = (values - self.mean) ** 2 / scatter
         if (recent := batch.recent) is not None:
-            again = (values - statistic(recent)).square() / (scatter + self.images / recent.n_images)
-            squares = torch.minimum(squares, again)
-        return student_tails((squares / variance).sqrt().double(), FREEDOM).to(values.dtype)
+            again = (values - statistic(recent)) ** 2 / (scatter + self.images / recent.n_images)
+            squares = np.minimum(squares, again)
+        return student_tails(np.sqrt(squares / variance), FREEDOM)
 
     def state_dict(self) -> dict[str, Any]:
         """Index, count, mean and variance."""
-        return dict(vars(self))
+        return {**vars(self), "mean": torch.from_numpy(self.mean), "variance": torch.from_numpy(self.variance)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict()`."""
         self.index, self.count, self.images = state["index"], state["count"], state["images"]
-        self.mean, self.variance = state["mean"].clone(), state["variance"].clone()
+        self.mean, self.variance = state["mean"].numpy().copy(), state["variance"].numpy().copy()
 
 
 class _SpreadTest(ShiftTest):
@@ -96,10 +99,10 @@ class LossSpreadTest(_SpreadTest):
 
     def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """A loss that is unusually large, or unusually small."""
-        p_value = float(self.spread.p_values(record.index, batch, _log_loss))
+        (p_value,) = self.spread.p_values(record.index, batch, _log_loss).tolist()
         if p_value == 1:
             return FITS
-        ratio = float((_log_loss(batch) - self.spread.mean).exp())
+        ratio = float(np.exp(_log_loss(batch) - self.spread.mean)[0])
         return Evidence(p_value, f"loss {ratio:.2f} times that of environment {record.index} (p = {p_value:.1g})")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
@@ -112,7 +115,7 @@ class LatentSpreadTest(_SpreadTest):
 
     def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """The used latent that changed most."""
-        used = (record.used & record.active).nonzero().flatten()
+        used = (record.used & record.active).numpy().nonzero()[0]
         if not batch.tells_atypicality or not len(used):
             return FITS
         p_values = self.spread.p_values(record.index, batch, _log_alpha)[used]
@@ -132,15 +135,15 @@ class LatentSpreadTest(_SpreadTest):
         self.spread = RunningSpread()
 
 
-def student_tails(t: Float[Tensor, "*B"], freedom: float) -> Float[Tensor, "*B"]:
+def student_tails(t: Float[np.ndarray, "*B"], freedom: float) -> Float[np.ndarray, "*B"]:
     """P(|T| ≥ t) of Student's t by Wallace's normal approximation (1959): within 5 % down to 1e-4."""
-    z = (freedom * torch.log1p(t.square() / freedom)).sqrt() * (8 * freedom + 1) / (8 * freedom + 3)
-    return torch.special.erfc(z / 2**0.5)
+    z = np.sqrt(freedom * np.log1p(t**2 / freedom)) * ((8 * freedom + 1) / (8 * freedom + 3))
+    return erfc(z / 2**0.5)
 
 
-def _log_loss(batch: BatchStatistics) -> Float[Tensor, "1"]:
-    return torch.tensor([batch.losses["deviance"]]).clamp_min(1e-2).log()
+def _log_loss(batch: BatchStatistics) -> Float[np.ndarray, "1"]:
+    return np.log([max(batch.losses["deviance"], 1e-2)])
 
 
-def _log_alpha(batch: BatchStatistics) -> Float[Tensor, "N"]:
-    return (batch.atypicality + _SMALLEST_ALPHA).log()
+def _log_alpha(batch: BatchStatistics) -> Float[np.ndarray, "N"]:
+    return np.log(batch.atypicality.numpy().astype(float) + _SMALLEST_ALPHA)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vase.config import VASEConfig
 from vase.distributed import Distributed
+from vase.method.atypicality import kl_of_moments
 from vase.method.capacity import capacity_target, capacity_term, kl_per_latent
 from vase.method.dream_buffer import Dreams
 from vase.method.dreaming import encoder_proximity
@@ -74,5 +75,6 @@ class Objective:
         loss = balance * nll + pressure + classifier
         if dreams is not None:
             loss = loss + c.dreaming.encoder_weight * encoder + balance * c.dreaming.decoder_weight * decoder
-        losses, alpha, candidate = from_vector(vector, pressure, n, c)
-        return loss, BatchStatistics(x, losses, alpha, b * workers.size, candidate)
+        losses, statistics, candidate = from_vector(vector, pressure, n, c)
+        alpha = kl_of_moments(statistics)
+        return loss, BatchStatistics(x, losses, alpha, b * workers.size, candidate, statistics)

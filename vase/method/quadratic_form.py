@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.special import gammaincc
 from torch import Tensor
 
 
@@ -27,17 +29,20 @@ class Moments:
 
     def tail(self, value: float) -> float:
         """The probability of a value at least as large."""
-        return float(self.tails(torch.tensor(value, dtype=torch.float64)))
+        return float(self._tail(value))
 
     def tails(self, values: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
-        """The probability of values at least as large, by the gamma distribution with these three moments.
+        """The probability of values at least as large."""
+        return torch.from_numpy(np.asarray(self._tail(values.double().numpy())))
+
+    def _tail(self, value: float | Float[np.ndarray, "*B"]) -> np.float64 | Float[np.ndarray, "*B"]:
+        """By the gamma distribution with these three moments.
 
         A weighted sum of squares of normal variables is close to one (Pearson's type III; Liu, Tang and Zhang 2009).
         """
         shape = 4 / self.skewness**2
-        z = (values.double() - self.mean) / math.sqrt(self.variance)
-        x = (shape + z * math.sqrt(shape)).clamp_min(0)
-        return torch.special.gammaincc(torch.full_like(x, shape), x)
+        z = (value - self.mean) / math.sqrt(self.variance)
+        return gammaincc(shape, np.maximum(0, shape + z * math.sqrt(shape)))
 
 
 def moments_of_form(product: Float[Tensor, "D D"]) -> Moments:

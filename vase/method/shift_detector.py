@@ -42,8 +42,6 @@ class Fit:
         return 0.0 if math.isnan(self.effect) else self.effect**2
 
 
-View = Callable[[EnvironmentRecord], BatchStatistics]
-"""A batch seen through an environment, by one set of weights."""
 Judge = Callable[[Images, Sequence[int] | None], Mapping[int, Fit]]
 """How well some images fit each of some environments, or all in the order in which they are asked."""
 
@@ -90,12 +88,18 @@ class ShiftDetector:
         """Batches that a verdict takes."""
         return self.config.patience or min(_MOST_BATCHES, max(2, math.ceil(VERDICT_IMAGES / batch_size)))
 
-    def fit(self, record: EnvironmentRecord, views: Sequence[BatchStatistics], *, current: bool = True) -> Fit:
+    @property
+    def clear(self) -> float:
+        """The p-value at or above which nothing is held against a batch, whichever question is asked."""
+        return max(SUSPICION, self.level / SUSPICION)
+
+    def fit(self, record: EnvironmentRecord, views: Iterable[BatchStatistics], *, current: bool = True) -> Fit:
         """How well a batch fits an environment, of which it is a view by one set of weights or several.
 
         The smallest p-value counts, times the number of tests (Bonferroni). A batch is as foreign as it is in the
         mildest view: an optimiser's spike, which only the live weights see, is no shift. Unless the environment is
-        `current`, only tests that know all environments are asked; without any, nothing fits.
+        `current`, only tests that know all environments are asked; without any, nothing fits. In the current one no
+        further view is asked for once a batch is clear of suspicion: each costs a pass through the networks.
         """
         tests = self.tests if current else [test for test in self.tests if test.knows_all]
         fits = []
@@ -105,7 +109,9 @@ class ShiftDetector:
             reasons = tuple(e.reason for e in found if e.reason and e.p_value < SUSPICION)
             p_value = min(1.0, len(found) * found[0].p_value) if found else 0.0
             fits.append(Fit(p_value, max(effects, default=math.nan), reasons))
-        return max(fits, key=lambda fit: fit.p_value)
+            if current and p_value >= self.clear:
+                break
+        return max(reversed(fits), key=lambda fit: fit.p_value)  # of equals the last, which knows most
 
     def needs_networks(self, *, current: bool) -> bool:
         """Whether a test that is asked looks at losses or latents."""
@@ -171,7 +177,7 @@ class ShiftDetector:
             test.update(record, batch)
 
     def forget_latents(self, record: EnvironmentRecord) -> None:
-        """Tell all tests that the latents of the environment have been rotated."""
+        """Tell all tests that the latents of the environment were rotated or rescaled."""
         for test in self.tests:
             test.forget_latents(record)
 

@@ -54,7 +54,7 @@ class ShiftTest(ABC):
         """Take note of a batch that was learnt in the environment."""
 
     def forget_latents(self, record: EnvironmentRecord) -> None:  # noqa: B027
-        """The latents of the environment have been rotated: what was known of single ones holds no longer."""
+        """The latents of the environment were rotated or rescaled: what was known of single ones holds no longer."""
 
     def arrived(self, record: EnvironmentRecord) -> int | None:
         """The environment into which this one, which is still moving, has come; None if it has not."""
@@ -119,6 +119,10 @@ class MaskTest(ShiftTest):
             keep = record.keep(self.decay)
             before = self.atypicality_ema.get(record.index, torch.zeros_like(batch.atypicality))
             self.atypicality_ema[record.index] = keep * before + (1 - keep) * batch.atypicality
+
+    def forget_latents(self, record: EnvironmentRecord) -> None:
+        """Begin anew."""
+        self.atypicality_ema.pop(record.index, None)
 
     def state_dict(self) -> dict[str, Any]:
         """Recent atypicality, by environment."""

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vase.config import VASEConfig
-from vase.method.atypicality import kl_of_moments, moments
+from vase.method.atypicality import moments
 from vase.nn.likelihood import Images
 
 LOSS_TERMS = ("loss", "reconstruction", "deviance", "kl", "dream_encoder", "dream_decoder", "classifier")
@@ -34,6 +34,8 @@ class BatchStatistics:
     """Images of the whole batch."""
     candidate: int | None = None
     """ŝ: the classifier's environment for the batch, if it was asked."""
+    moments: Float[Tensor, "3 N"] | None = None
+    """Of q(z|x) (`method.atypicality.moments`), of a batch that is being learnt."""
     recent: BatchStatistics | None = None
     """The last batches of the environment as the same weights see them now, if they were asked."""
 
@@ -66,8 +68,8 @@ def kl_in(vector: Float[Tensor, "F"], n_latents: int) -> Float[Tensor, "N"]:
 
 def from_vector(
     vector: Float[Tensor, "F"], pressure: Float[Tensor, ""], n_latents: int, config: VASEConfig
-) -> tuple[dict[str, float], Float[Tensor, "N"], int]:
-    """LOSS_TERMS, α and ŝ from `to_vector`, with the capacity and independence terms, which are in no vector."""
+) -> tuple[dict[str, float], Float[Tensor, "3 N"], int]:
+    """LOSS_TERMS, moments and ŝ from `to_vector`, with the capacity and independence terms, which are in no vector."""
     *host, added = (
         torch.cat([vector, pressure.detach()[None]])
         .cpu()
@@ -80,4 +82,4 @@ def from_vector(
     loss = loss + balance * weights.decoder_weight * decoder + classifier
     values = (loss, nll, deviance, float(kl.sum()), encoder, decoder, classifier)
     losses = dict(zip(LOSS_TERMS, values, strict=True))
-    return losses, kl_of_moments(statistics.view(3, n_latents)), int(votes.argmax())
+    return losses, statistics.view(3, n_latents), int(votes.argmax())

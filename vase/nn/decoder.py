@@ -104,6 +104,13 @@ class Decoder(nn.Module):
         weight = self.from_latents.weight
         weight[:, latents] = weight[:, latents] @ torch.linalg.inv(matrix)
 
+    @torch.no_grad()
+    def standardise(self, latents: Int[Tensor, "n"], mean: Float[Tensor, "n"], std: Float[Tensor, "n"], s: int) -> None:
+        """Take (z − mean)/std for what was z in some latents, with the same outputs in environment s."""
+        weight = self.from_latents.weight
+        self.environments.row(s).add_(weight[:, latents] @ mean)
+        weight[:, latents] *= std
+
 
 def check_image(image: nn.Module, hidden: int, image_shape: tuple[int, int, int]) -> None:
     """Refuse a decoder that does not give images of the right shape."""

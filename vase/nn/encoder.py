@@ -88,6 +88,15 @@ class Encoder(nn.Module):
             rows[latents] = matrix @ rows[latents]
             rows[latents + n] = shares @ rows[latents + n]
 
+    @torch.no_grad()
+    def standardise(self, latents: Int[Tensor, "n"], mean: Float[Tensor, "n"], std: Float[Tensor, "n"]) -> None:
+        """Take (z − mean)/std for what was z in some latents."""
+        n, bias = self.posterior.out_features // 2, self.posterior.bias
+        assert bias is not None
+        self.posterior.weight[latents] /= std[:, None]
+        bias[latents] = (bias[latents] - mean) / std
+        bias[latents + n] -= 2 * std.log()
+
 
 def count_features(features: nn.Module, image_shape: tuple[int, int, int]) -> int:
     """F, the number of features that a module gives; an error says what is wrong with it."""

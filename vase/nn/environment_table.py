@@ -27,6 +27,10 @@ class EnvironmentTable(nn.Module):
         """All rows."""
         return torch.cat(list(self.blocks)) if len(self.blocks) > 1 else self.blocks[0]
 
+    def row(self, index: int) -> Float[Tensor, "width"]:
+        """The row of one environment, writable in place."""
+        return self.blocks[index // BLOCK][index % BLOCK]
+
     def append_block(self, generator: torch.Generator, device: torch.device) -> nn.Parameter:
         """Room for BLOCK more environments; returns the new parameter."""
         values = torch.randn(BLOCK, self.width, generator=generator) * self.std

@@ -127,6 +127,13 @@ class Networks(nn.Module):
         self.encoder.rotate(latents, matrix, shares.to(like))
         self.decoder.rotate(latents, matrix)
 
+    def standardise(self, latents: Int[Tensor, "n"], mean: Float[Tensor, "n"], std: Float[Tensor, "n"], s: int) -> None:
+        """Another origin and unit of some latents: z becomes (z − mean)/std, outputs in environment s stay the same."""
+        like = self.encoder.posterior.weight
+        latents, mean, std = latents.to(like.device), mean.to(like), std.to(like)
+        self.encoder.standardise(latents, mean, std)
+        self.decoder.standardise(latents, mean, std, s)
+
     def weights_of(self, latents: list[int]) -> list[tuple[Tensor, tuple[Any, ...]]]:
         """The weights next to some latents, as (parameter, index) pairs."""
         posterior, n = self.encoder.posterior, self.decoder.from_latents.in_features

@@ -38,7 +38,7 @@ def load_optimiser_state(
 
 
 def forget_moments(optimiser: torch.optim.Optimizer, networks: Networks, latents: list[int]) -> None:
-    """No moments for the weights next to some latents, which have been drawn anew."""
+    """No moments for the weights next to some latents, which have been drawn anew or rescaled."""
     for parameter, index in networks.weights_of(latents):
         for moment in ("exp_avg", "exp_avg_sq"):
             if parameter in optimiser.state:

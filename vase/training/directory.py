@@ -74,8 +74,18 @@ class RunDirectory(LockedDirectory):
             raise FileNotFoundError(
                 f"{self.path} does not exist; name the directory of a run, or start one with --out."
             )
+        if (self.path / checkpoint.MANIFEST).exists():
+            raise FileNotFoundError(
+                f"{self.path} is a saved learner, not a run: open it with VASE.load or VASE.from_pretrained."
+            )
+        if (self.path / "watch.json").exists():
+            raise FileNotFoundError(
+                f"{self.path} is a watch, not a run: read its rows.jsonl, or see it live with 'vase watch --page'."
+            )
         if not path.exists():
-            raise FileNotFoundError(f"{self.path} is not a run: it holds no config.json; start it without --resume.")
+            raise FileNotFoundError(
+                f"{self.path} is not a run: it holds no config.json; name that of a run, or start one with --out."
+            )
         try:
             value = checkpoint.read_json(path)
             written = value["format"]

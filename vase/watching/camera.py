@@ -57,7 +57,8 @@ class Camera:
             if wait(0):
                 return
             if not lost:
-                yield Notice("lost", f"camera {self.name} is lost ({reason}); looking for it until it is back")
+                what, until = ("is lost", "is back") if self.frames else ("gives no picture", "does")
+                yield Notice("lost", f"camera {self.name} {what} ({reason}); looking for it until it {until}")
             lost = True
             if wait(pause):
                 return

@@ -212,6 +212,7 @@ SMALL = {
     "environments.patience": 2,
     "environments.loss_decay": 0.8,
     "environments.slow_decay": 0.5,
+    "dreaming.gate_tolerance": 0.0,
     "learning_rate": 6e-3,
 }
 

@@ -87,6 +87,8 @@ def test_as_written_is_the_papers_preset_but_for_network_lengths_and_shift_tests
     ours = configuration("laptop", stage_steps=settings.steps).with_values(settings.overrides)
     paper = configuration("paper")
     others = {"ramp_steps", "burn_in", "patience", "tau", "share", "inference", "false_alarm_every"}
+    others |= {"standardise"}  # has no effect without gates
+    assert not ours.dreaming.gates
     for part in ("capacity", "mask", "environments", "dreaming", "recruiting"):
         theirs = asdict(getattr(paper, part))
         differing = {name for name, value in asdict(getattr(ours, part)).items() if value != theirs[name]}

@@ -1,4 +1,4 @@
-"""The rivals on four streams, and the grid on which the strength of each was chosen."""
+"""The rivals on four streams, and the grid on which the strength of each is to be chosen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "lifelong-generative": ("weight", (0.1, 1, 10)),
     "generative-replay": ("boundaries", (500, 1_500, 3_000)),
 }
-"""Learner -> its option and the values that were tried, on one seed of the first stream that no other table uses."""
+"""Learner -> its option and the values to try, on one seed of the first stream that no other table uses."""
 GRID_SEED = 10
 IMAGES_OF_DREAMS = 4 * 8_192
 """Images, as bytes, in the memory of the 8,192 dreams, as float32, of VASE's pool."""
