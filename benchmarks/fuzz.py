@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from vase import checkpoint
+from vase.files import write_json
 from vase.learners.saved_state import require_fitting_weights, saved_config
 from vase.training import RunDirectory
 from vase.training.row_file import read_rows
@@ -52,7 +53,7 @@ def signed(data: bytes, folder: Path) -> None:
     except (ValueError, RecursionError):
         return
     body = {"kind": KIND, "version": checkpoint.VERSION, "files": {}, "values": values}
-    checkpoint.write_json_atomic(folder / checkpoint.MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
+    write_json(folder / checkpoint.MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
     with suppress(ValueError):
         learner = checkpoint.read(folder, KIND).get("learner")
         if isinstance(learner, dict):

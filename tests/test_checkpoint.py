@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vase import checkpoint
-from vase.checkpoint import MANIFEST, CheckpointError, write_bytes_atomic, write_json_atomic
+from vase.checkpoint import MANIFEST, CheckpointError
+from vase.files import write_bytes, write_json
 
 KIND = "vase test"
 META = {"step": 7, "name": "Möbius", "rate": 0.1, "nested": {"list": [1, 2.5, None, True]}}
@@ -228,7 +229,7 @@ class TestRefusedToRead:
         manifest = json.loads((saved / MANIFEST).read_text())
         manifest["files"]["weights"]["file"] = "../secret.safetensors"
         body = {k: manifest[k] for k in ("kind", "version", "files", "values")}
-        write_json_atomic(saved / MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
+        write_json(saved / MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
         with pytest.raises(CheckpointError, match="missing"):
             read(saved, KIND)
 
@@ -302,11 +303,11 @@ class TestAtomic:
     def test_a_crash_before_a_rename_leaves_the_old_state(self, saved, monkeypatch, survived):
         replace, calls = os.replace, []
 
-        def dying(source, target):
+        def dying(source, target, **folders):
             if len(calls) == survived:
                 raise Crash
             calls.append(target)
-            replace(source, target)
+            replace(source, target, **folders)
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", dying)
@@ -321,11 +322,11 @@ class TestAtomic:
     def test_a_crash_in_the_first_save_leaves_a_folder_that_can_be_used(self, tmp_path, monkeypatch, survived):
         replace, calls = os.replace, []
 
-        def dying(source, target):
+        def dying(source, target, **folders):
             if len(calls) == survived:
                 raise Crash
             calls.append(target)
-            replace(source, target)
+            replace(source, target, **folders)
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", dying)
@@ -341,7 +342,7 @@ class TestAtomic:
             raise Crash
 
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "unlink", dying)
+            patch.setattr(os, "unlink", dying)
             with pytest.raises(Crash):
                 write(saved, KIND, {"step": 8}, groups(2.0))
         assert holds(saved, {"step": 8}, 2.0)
@@ -364,7 +365,7 @@ class TestAtomic:
 
         def noting(source, target):
             order.append(Path(target).name)
-            replace(source, target)
+            replace(source, target, **folders)
 
         monkeypatch.setattr(os, "replace", noting)
         write(tmp_path, KIND, META, groups())
@@ -378,7 +379,7 @@ class TestAtomic:
 
     def test_single_files(self, tmp_path, monkeypatch):
         path = tmp_path / "deep" / "rows.json"
-        write_json_atomic(path, {"a": [1, 2]})
+        write_json(path, {"a": [1, 2]})
         assert json.loads(path.read_text()) == {"a": [1, 2]}
 
         def dying(*_):
@@ -386,7 +387,7 @@ class TestAtomic:
 
         monkeypatch.setattr(os, "replace", dying)
         with pytest.raises(Crash):
-            write_bytes_atomic(path, b"new")
+            write_bytes(path, b"new")
         assert json.loads(path.read_text()) == {"a": [1, 2]}
         assert [p.name for p in path.parent.iterdir()] == ["rows.json"]
 

@@ -9,23 +9,18 @@ one, whatever happens in between.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 import re
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
+
+from vase.files import Guard, HeldFolder, hold_folder, json_bytes, read_json, unguarded
 
 VERSION = 3
 MANIFEST = "state.json"
@@ -35,117 +30,50 @@ State = dict[str, Any]
 """A nested dictionary of tensors and JSON-ready values."""
 OWN = re.compile(r"\w+-[0-9a-f]{16}\.safetensors")
 """Names of the tensor files that `write` makes."""
-PART = ".vase-part"
-"""Ending of files that are being written; nobody else's files end like this."""
 
 
 class CheckpointError(ValueError):
     """A folder that cannot be read as the state it should hold."""
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` once all of it is written: a crash leaves the old content or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PART, dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)  # mkstemp makes files that only their owner can read
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def remove_parts(folder: Path) -> None:
-    """Delete the half-written files that a killed process left in a folder."""
-    for path in folder.glob(f".*{PART}"):
-        if path.is_file():
-            path.unlink(missing_ok=True)
-
-
-def write_bytes_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part."""
-    with replacing(path) as file:
-        file.write(data)
-
-
-def write_arrays_atomic(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """`write_bytes_atomic` for named arrays, as one compressed file that `numpy.load` reads."""
-    with replacing(path) as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stub mistakes names for options
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """What `write_arrays_atomic` wrote; a damaged file is a ValueError."""
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or run it again.") from error
-
-
-def write_json_atomic(path: Path, value: Any) -> None:
-    """`write_bytes_atomic` for a JSON value, indented for people."""
-    write_bytes_atomic(path, (json.dumps(value, indent=1) + "\n").encode())
-
-
-def read_json(path: Path) -> Any:
-    """The JSON value of a file; what is no JSON, or nested too deeply, is a ValueError."""
-    try:
-        return json.loads(path.read_bytes())
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def write(
-    folder: str | Path, kind: str, state: Mapping[str, Any], before_commit: Callable[[], None] = lambda: None
-) -> None:
-    """Save a state, replacing what an earlier call saved there; what `before_commit` raises leaves the old one."""
+def write(folder: str | Path, kind: str, state: Mapping[str, Any], guard: Guard = unguarded) -> None:
+    """Save a state, replacing what an earlier call saved there; what `guard` raises leaves the old one."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: is a file; name a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    _refuse_strangers(folder, kind)
-    files = {}
-    values, groups = split_tensors(state)
-    for group, tensors in groups.items():
-        data = safetensors.torch.save(
-            {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in tensors.items()}
-        )
-        digest = hashlib.sha256(data).hexdigest()
-        files[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
-        path = folder / files[group]["file"]
-        if not path.exists() or path.read_bytes() != data:
-            write_bytes_atomic(path, data)
-    body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": files, "values": values}))
-    before_commit()
-    write_json_atomic(folder / MANIFEST, {**body, "sha256": manifest_digest(body)})
-    _remove_unnamed(folder, {entry["file"] for entry in files.values()})
+    with hold_folder(folder, guard) as held:
+        _refuse_strangers(folder, kind)
+        named = {}
+        values, groups = split_tensors(state)
+        for group, tensors in groups.items():
+            data = safetensors.torch.save(
+                {k: v.detach().cpu().clone(memory_format=torch.contiguous_format) for k, v in tensors.items()}
+            )
+            digest = hashlib.sha256(data).hexdigest()
+            named[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
+            if not held.holds(named[group]["file"], data):
+                held.write(named[group]["file"], data)
+        body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": named, "values": values}))
+        guard()
+        held.write(MANIFEST, json_bytes({**body, "sha256": manifest_digest(body)}))
+        _remove_unnamed(held, {entry["file"] for entry in named.values()})
 
 
-def _remove_unnamed(folder: Path, wanted: set[str]) -> None:
+def _remove_unnamed(held: HeldFolder, wanted: set[str]) -> None:
     """Delete tensor files of `write` that the manifest does not name."""
-    for path in folder.glob("*.safetensors"):
-        if path.name not in wanted and OWN.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    for name in held.names():
+        if name not in wanted and OWN.fullmatch(name):
+            held.remove(name)
 
 
-def remove(folder: Path) -> None:
+def remove(folder: Path, guard: Guard = unguarded) -> None:
     """Delete a saved state, manifest first, so that half of it is never taken for a whole; foreign files stay."""
-    (folder / MANIFEST).unlink(missing_ok=True)
-    _remove_unnamed(folder, set())
-    remove_parts(folder)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    with hold_folder(folder.parent, guard) as parent, hold_folder(folder, guard) as held:
+        held.remove(MANIFEST)
+        _remove_unnamed(held, set())
+        held.remove_parts()
+        if not held.names():
+            parent.remove_folder(folder.name)
 
 
 def _refuse_strangers(folder: Path, kind: str) -> None:

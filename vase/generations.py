@@ -15,6 +15,7 @@ from typing import Any
 
 from vase import checkpoint
 from vase.checkpoint import LEARNER, MANIFEST, CheckpointError, State
+from vase.files import Guard, remove_parts, unguarded
 
 FOLDER = "checkpoints"
 """Name of the folder within a run directory."""
@@ -45,11 +46,11 @@ class Generations:
             if _NAME.fullmatch(path.name) and path.is_dir():
                 yield path
 
-    def save(self, step: int, state: State, keep: int, before_commit: Callable[[], None] = lambda: None) -> None:
-        """Commit a state unless `before_commit` raises, then delete all but the `keep` newest ones."""
-        checkpoint.write(self.path(step), self.kind, state, before_commit)
+    def save(self, step: int, state: State, keep: int, guard: Guard = unguarded) -> None:
+        """Commit a state unless `guard` raises, then delete all but the `keep` newest ones."""
+        checkpoint.write(self.path(step), self.kind, state, guard)
         for old in self.steps()[:-keep]:
-            checkpoint.remove(self.path(old))
+            checkpoint.remove(self.path(old), guard)
 
     def load(self, accept: Accept = lambda values: True, report: Report = _log.warning) -> State:
         """The newest state that is intact and accepted; `report` is told which damaged ones were passed over."""
@@ -98,7 +99,7 @@ class Generations:
     def tidy(self) -> None:
         """Delete what a killed process left: half-written files, and tensors without a manifest."""
         for folder in list(self._folders()):
-            checkpoint.remove_parts(folder)
+            remove_parts(folder)
             if not (folder / MANIFEST).exists():
                 checkpoint.remove(folder)
 

@@ -58,7 +58,7 @@ def test_a_full_disk_at_the_same_time_does_not_hide_the_error(tmp_path: Path, mo
             raise OSError("the camera is gone")
         return DRAW(self, t)
 
-    def full(*names: str) -> None:
+    def full(*names: str, **folders: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Schedule, "batch", unplug_and_fill)

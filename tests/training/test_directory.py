@@ -15,6 +15,7 @@ from stop_at import StopAt
 from vase import checkpoint
 from vase.checkpoint import MANIFEST, CheckpointError
 from vase.cli import main
+from vase.files import PART
 from vase.learners.records import Step
 from vase.training import Callback, Interrupted, Run, RunDirectory, train
 from vase.training.lock import LostDirectory
@@ -53,9 +54,9 @@ def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> N
     unfinished = checkpoints.path(8)
     unfinished.mkdir()
     left = [
-        tmp_path / "run" / f".rows.jsonl.x{checkpoint.PART}",
+        tmp_path / "run" / f".rows.jsonl.x{PART}",
         unfinished / "learner-0123456789abcdef.safetensors",
-        unfinished / f".state.json.y{checkpoint.PART}",
+        unfinished / f".state.json.y{PART}",
     ]
     for path in left:
         path.write_bytes(b"half")
@@ -92,9 +93,9 @@ def test_a_commit_under_way_leaves_the_new_run_alone(tmp_path: Path, monkeypatch
     """Between its tensors and its manifest."""
     run, put = tmp_path / "run", os.replace
 
-    def put_once(source: str, target: Path) -> None:
-        put(source, target)
-        if "learner-" in str(target) and RunDirectory(run).checkpoints.steps() == [0, 2]:
+    def put_once(source: str, target: str, **folders: int) -> None:
+        put(source, target, **folders)
+        if "learner-" in target and RunDirectory(run).checkpoints.steps() == [0, 2]:
             monkeypatch.setattr(os, "replace", put)
             shutil.rmtree(run)
             train(run, cheap(seed=1))

@@ -230,12 +230,12 @@ def test_a_crash_between_any_two_writes_of_a_checkpoint_loses_nothing(
         path = Path(shutil.copytree(half, tmp_path / f"crash-{fatal}"))
         calls = 0
 
-        def dying(*arguments: Any, fatal: int = fatal) -> None:
+        def dying(*arguments: Any, fatal: int = fatal, **folders: int) -> None:
             nonlocal calls
             calls += 1
             if calls == fatal and fatal % 2:
                 raise Crash
-            replace(*arguments)
+            replace(*arguments, **folders)
             if calls == fatal:
                 raise Crash
 

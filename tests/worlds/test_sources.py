@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from vase import checkpoint
+from vase.files import write_bytes
 from vase.worlds import DataUnavailable, download, load, make_world, sources
 from vase.worlds.datasets import TRAIN_IMAGES, TRAIN_LABELS
 from vase.worlds.download import RouteFailed
@@ -101,7 +101,7 @@ def test_a_read_only_cache_is_reported_but_the_data_is_returned(tiny, tmp_path, 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
 def test_an_interrupted_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, moment):
     target = tmp_path / "file"
-    checkpoint.write_bytes_atomic(target, b"old")
+    write_bytes(target, b"old")
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -109,10 +109,10 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_litter(tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(os, moment, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            checkpoint.write_bytes_atomic(target, b"new and longer")
+            write_bytes(target, b"new and longer")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert target.read_bytes() == b"old"
-    checkpoint.write_bytes_atomic(target, b"new")
+    write_bytes(target, b"new")
     assert target.read_bytes() == b"new"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from vase import checkpoint
 from vase.experiments.experiment import Analysis, resolve
 from vase.experiments.results import DIR, Job, public
+from vase.files import write_arrays, write_bytes
 from vase.machine import commit, cpu_name
 from vase.plots.run import figure_data_of, open_run
 from vase.rows import Row
@@ -48,7 +48,7 @@ def export(job: Job) -> None:
         if data is not None:
             data.save(job.target.with_suffix(".npz"))
         if pictures := {**directory.pictures(), **({} if found is None else found.pictures)}:
-            checkpoint.write_arrays_atomic(job.target.with_suffix(".pictures.npz"), pictures)
+            write_arrays(job.target.with_suffix(".pictures.npz"), pictures)
     about, config = summary(directory.path), directory.read_config()
     config["settings"] = public(RunSettings.from_dict(config["settings"])).to_dict()
     for part in (config, about):
@@ -67,4 +67,4 @@ def export(job: Job) -> None:
     lines = ",\n  ".join(json.dumps(row) for row in exported_rows(job))
     body = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n  {lines}\n ]\n}}\n'
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    checkpoint.write_bytes_atomic(job.target, body.encode())
+    write_bytes(job.target, body.encode())

@@ -14,6 +14,7 @@ from torch import Tensor
 from vase import checkpoint
 from vase.checkpoint import MANIFEST, State
 from vase.extras import require
+from vase.files import write_bytes, write_json
 from vase.learners.card import model_card
 from vase.learners.composition import RECENT, Composition
 from vase.nn.likelihood import Images
@@ -39,9 +40,9 @@ class Shareable(Composition):
         state = shareable_state(self.state_dict())
         if self.workers_.is_main_process:
             checkpoint.write(folder, checkpoint.LEARNER, {"learner": state})
-            checkpoint.write_json_atomic(folder / CONFIG, self.config_.to_dict())
+            write_json(folder / CONFIG, self.config_.to_dict())
             text = model_card(self, folder.resolve().name) if card is None else card
-            checkpoint.write_bytes_atomic(folder / CARD, text.encode())
+            write_bytes(folder / CARD, text.encode())
         self.workers_.barrier()
         return folder
 

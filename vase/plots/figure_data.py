@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, UInt8
 
-from vase import checkpoint
+from vase.files import read_arrays, write_arrays
 from vase.images import as_bytes
 from vase.learners.protocol import Dreams
 from vase.metrics.latents import learner_states
@@ -86,7 +86,7 @@ class FigureData:
     def save(self, path: str | Path) -> None:
         """Write one compressed file; the same data give the same bytes."""
         parts = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
-        checkpoint.write_arrays_atomic(Path(path), parts)
+        write_arrays(Path(path), parts)
 
     @classmethod
     def load(cls, path: str | Path) -> FigureData:
@@ -98,7 +98,7 @@ class FigureData:
                 f"from a clone of the repository, or delete {path.with_suffix('.json').name} beside it and run that "
                 "condition again with: vase experiment run"
             )
-        parts = checkpoint.read_arrays(path)
+        parts = read_arrays(path)
         if missing := [field.name for field in fields(cls) if field.name not in parts]:
             raise ValueError(f"{path} is damaged (no {missing[0]}); restore it from a copy, or run it again.")
         own: dict[str, Any] = {field.name: parts[field.name] for field in fields(cls)}

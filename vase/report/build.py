@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vase import checkpoint
+from vase.files import write_bytes
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
@@ -50,7 +50,7 @@ def open_report(
 
 def write_page(path: Path, shown: dict[str, Any]) -> Path:
     """Write what a page shows as one file; returns it."""
-    checkpoint.write_bytes_atomic(path, page(f"{shown['title']} · VASE", shown).encode())
+    write_bytes(path, page(f"{shown['title']} · VASE", shown).encode())
     return path
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vase import checkpoint
+from vase.files import write_bytes
 from vase.images import as_floats
 from vase.learners.protocol import Decodes, Learner
 from vase.metrics.latents import learner_states
@@ -53,7 +53,7 @@ def write_gallery(
     folder.mkdir(parents=True, exist_ok=True)
     cards = [_write_run(run, folder / file, data) for file, run in files.items()]
     index = folder / INDEX
-    checkpoint.write_bytes_atomic(index, index_page(cards).encode())
+    write_bytes(index, index_page(cards).encode())
     return [index, *(folder / card.file for card in cards)]
 
 

@@ -27,6 +27,7 @@ import torch
 import vase
 from vase import checkpoint
 from vase.config import VASEConfig
+from vase.files import read_arrays, read_json, write_arrays, write_json
 from vase.learners.protocol import Learner
 from vase.rows import Row
 from vase.training.lock import LockedDirectory
@@ -87,7 +88,7 @@ class RunDirectory(LockedDirectory):
                 f"{self.path} is not a run: it holds no config.json; name that of a run, or start one with --out."
             )
         try:
-            value = checkpoint.read_json(path)
+            value = read_json(path)
             written = value["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is damaged ({error}); restore it from a copy, or start a new run.") from error
@@ -136,7 +137,7 @@ class RunDirectory(LockedDirectory):
     def timing(self) -> list[dict[str, float]]:
         """Timed segments of the run: {"from", "to", "seconds"}; empty if none can be read."""
         try:
-            found = checkpoint.read_json(self.path / "timing.json")["segments"]
+            found = read_json(self.path / "timing.json")["segments"]
             return [segment for segment in found if math.isfinite(sum(segment[name] for name in _SEGMENT))]
         except (OSError, ValueError, KeyError, TypeError):
             return []
@@ -153,7 +154,7 @@ class RunDirectory(LockedDirectory):
         """Names that people gave to latents; empty if there are none."""
         path = self.path / "latents.json"
         try:
-            return {int(latent): str(name) for latent, name in checkpoint.read_json(path)["names"].items()}
+            return {int(latent): str(name) for latent, name in read_json(path)["names"].items()}
         except FileNotFoundError:
             return {}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -166,12 +167,11 @@ class RunDirectory(LockedDirectory):
     def pictures(self) -> dict[str, np.ndarray]:
         """The content of pictures.npz, by name; empty for most runs."""
         path = self.path / "pictures.npz"
-        return checkpoint.read_arrays(path) if path.exists() else {}
+        return read_arrays(path) if path.exists() else {}
 
     def keep_pictures(self, pictures: Mapping[str, np.ndarray]) -> None:
         """Add pictures to pictures.npz, or replace them."""
-        self.require_own()
-        checkpoint.write_arrays_atomic(self.path / "pictures.npz", {**self.pictures(), **pictures})
+        write_arrays(self.path / "pictures.npz", {**self.pictures(), **pictures}, self.require_own)
 
     @property
     def has_checkpoint(self) -> bool:
@@ -180,8 +180,7 @@ class RunDirectory(LockedDirectory):
 
     def save(self, state: checkpoint.State, keep: int = 3) -> None:
         """Commit a state as one unit, which is also a saved learner: `VASE.load(run)` opens it."""
-        self.require_own()
-        self.checkpoints.save(int(state["run"]["step"]), state, keep, before_commit=self.require_own)
+        self.checkpoints.save(int(state["run"]["step"]), state, keep, self.require_own)
 
     def load(self, step: int | None = None, **options: Any) -> checkpoint.State:
         """A committed state {"learner", "run", "callbacks": {name: state}}: of a step, or the newest one.
@@ -207,8 +206,7 @@ class RunDirectory(LockedDirectory):
         return self.has_checkpoint and int(self.load()["run"]["step"]) >= self.timeline().total
 
     def _write_json(self, name: str, value: Any) -> None:
-        self.require_own()
-        checkpoint.write_json_atomic(self.path / name, value)
+        write_json(self.path / name, value, self.require_own)
 
 
 def _run_of(state: Mapping[str, Any], folder: Path) -> dict[str, Any]:

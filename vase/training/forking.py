@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from vase import checkpoint
 from vase.checkpoint import State
+from vase.files import PART, write_bytes
 from vase.learners.protocol import Learner, Reconfigures
 from vase.training.directory import RunDirectory
 from vase.training.plan import Plan, build_learner
@@ -67,13 +67,13 @@ def _free_name(parent: Path, step: int) -> Path:
 
 def _create(path: Path, plan: Plan, parent: RunDirectory, state: State, origin: dict[str, Any]) -> Path:
     """Write the directory under another name first: a fork is there as a whole or not at all."""
-    part = path.with_name(f".{path.name}{checkpoint.PART}")
+    part = path.with_name(f".{path.name}{PART}")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
         directory = RunDirectory(part)
         directory.write_config(plan, parent=origin)
-        checkpoint.write_bytes_atomic(directory.rows_path, prefix(parent.rows_path, state["run"]["rows"]))
+        write_bytes(directory.rows_path, prefix(parent.rows_path, state["run"]["rows"]))
         directory.save(state)
         part.rename(path)
     except BaseException:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vase import checkpoint
+from vase.files import remove_parts
 from vase.generations import FOLDER, Generations
 
 NAME = ".lock"
@@ -95,7 +95,7 @@ class LockedDirectory:
         """Lock the directory for this process, and remove what a killed one left half-written."""
         with lock(self.path) as self._lock:
             for folder in (self.path, self.pictures_path):
-                checkpoint.remove_parts(folder)
+                remove_parts(folder)
             self.checkpoints.tidy()
             try:
                 yield

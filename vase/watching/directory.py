@@ -18,6 +18,7 @@ from PIL import Image
 
 from vase import checkpoint
 from vase.config import VASEConfig
+from vase.files import read_json, write_bytes, write_json
 from vase.method.mixture import NONE
 from vase.training.directory import versions
 from vase.training.lock import LockedDirectory
@@ -39,9 +40,8 @@ class WatchDirectory(LockedDirectory):
 
     def write(self, settings: WatchSettings, config: VASEConfig, learner: str) -> None:
         """Write watch.json."""
-        self.require_own()
         value = {"format": FORMAT, "settings": settings.to_dict(), "config": config.to_dict(), "learner": learner}
-        checkpoint.write_json_atomic(self.path / FILE, {**value, "versions": versions()})
+        write_json(self.path / FILE, {**value, "versions": versions()}, self.require_own)
 
     def settings(self) -> WatchSettings:
         """The settings that the watch was started with, or last resumed with."""
@@ -63,7 +63,7 @@ class WatchDirectory(LockedDirectory):
         if not path.exists():
             raise FileNotFoundError(f"{self.path} is not a watch: it holds no {FILE}; start it without --resume.")
         try:
-            value = checkpoint.read_json(path)
+            value = read_json(path)
             written = value["format"]
             damaged = [name for name, kind in _CONTENT.items() if not isinstance(value.get(name), kind)]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -75,8 +75,7 @@ class WatchDirectory(LockedDirectory):
 
     def save(self, state: checkpoint.State, keep: int) -> None:
         """Commit a state as one unit."""
-        self.require_own()
-        self.checkpoints.save(int(state["watch"]["step"]), state, keep, before_commit=self.require_own)
+        self.checkpoints.save(int(state["watch"]["step"]), state, keep, self.require_own)
 
     def load(self) -> checkpoint.State:
         """The newest intact state."""
@@ -89,10 +88,9 @@ class WatchDirectory(LockedDirectory):
     def keep_snapshot(self, environment: int, pixels: np.ndarray) -> Path:
         """Write the picture of an environment, replacing an earlier one."""
         path = self.snapshot_path(environment)
-        self.require_own()
         picture = Image.fromarray(np.ascontiguousarray(pixels))
         picture.thumbnail((SNAPSHOT_SIDE, SNAPSHOT_SIDE), Image.Resampling.BOX)
         data = io.BytesIO()
         picture.save(data, "PNG")
-        checkpoint.write_bytes_atomic(path, data.getvalue())
+        write_bytes(path, data.getvalue(), self.require_own)
         return path

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32, Int64, UInt8
 
-from vase import checkpoint
+from vase.files import write_bytes
 from vase.resize import resize
 from vase.worlds import orl, sources
 from vase.worlds.checks import expanded, require_int
@@ -147,7 +147,7 @@ def _patches(base: Path, files: list[Path], size: int, report: Report | None) ->
         return np.frombuffer(data, np.uint8, offset=32).reshape(len(files), size, size)
     patches = decode(files, size)
     try:
-        checkpoint.write_bytes_atomic(kept, hashlib.sha256(pixels := patches.tobytes()).digest() + pixels)
+        write_bytes(kept, hashlib.sha256(pixels := patches.tobytes()).digest() + pixels)
     except OSError as error:
         if report:
             report(f"faces: not kept, {kept.parent} cannot be written ({error.strerror})")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vase import checkpoint
+from vase.files import write_bytes
 from vase.spelling import did_you_mean
 from vase.worlds import download, orl
 from vase.worlds.checks import expanded
@@ -183,6 +183,6 @@ def _keep(dataset: Dataset, files: dict[str, bytes], report: Report) -> None:
     folder = download.cache_folder() / dataset.name
     try:
         for file, data in files.items():
-            checkpoint.write_bytes_atomic(folder / file, data)
+            write_bytes(folder / file, data)
     except OSError as error:
         report(f"{dataset.name}: not kept, {folder} cannot be written ({error.strerror})")

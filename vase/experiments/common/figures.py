@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from vase import checkpoint
 from vase.experiments.common.conditions import BASELINE, ENTANGLED, OURS, heading
 from vase.experiments.common.numbers import MEASURES, measure_of
 from vase.experiments.common.seed_curves import draw_probes, seed_curve
 from vase.experiments.results import Result, Results
+from vase.files import read_arrays
 from vase.metrics.forgetting import Metric
 from vase.metrics.latents import axis_names, row_states
 from vase.plots.curves import draw_stages
@@ -46,7 +46,7 @@ def pictures(run: Result) -> dict[str, np.ndarray]:
             f"{path} does not exist: restore it from a clone of the repository, or delete {run.path.name} beside "
             "it and run that condition again with: vase experiment run"
         )
-    return checkpoint.read_arrays(path)
+    return read_arrays(path)
 
 
 def traversal_height(data: FigureData, latents: int, width: float) -> float:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vase import checkpoint
 from vase.experiments.shifts.baselines import BASELINES, Baseline, Dummy
 from vase.experiments.shifts.evidence import Evidence, record_evidence
 from vase.experiments.shifts.streams import ShiftStream
+from vase.files import read_arrays, write_arrays
 
 Recorded = Mapping[str, np.ndarray]
 """Of one control: the loss of every batch, and the statistic of each baseline that has one."""
@@ -18,7 +18,7 @@ Recorded = Mapping[str, np.ndarray]
 
 def record_control(stream: ShiftStream, training: int, path: Path, names: Sequence[str]) -> Recorded:
     """What the thresholds of some baselines are chosen from, read from a file if it was recorded before."""
-    kept = checkpoint.read_arrays(path) if path.exists() else {}
+    kept = read_arrays(path) if path.exists() else {}
     wanted = [name for name in names if BASELINES[name].has_statistic and name not in kept]
     if "loss" in kept and not wanted:
         return kept
@@ -26,7 +26,7 @@ def record_control(stream: ShiftStream, training: int, path: Path, names: Sequen
     found = {"loss": evidence.loss, **{name: BASELINES[name].statistic(evidence) for name in wanted}}
     found = {**kept, **{name: np.asarray(values, np.float32) for name, values in found.items()}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    checkpoint.write_arrays_atomic(path, found)
+    write_arrays(path, found)
     return found
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vase import checkpoint
 from vase.config import VASEConfig
 from vase.experiments.experiment import resolve
 from vase.experiments.shifts.baselines import BASELINES
@@ -22,6 +21,7 @@ from vase.experiments.shifts.pool import load_world
 from vase.experiments.shifts.settings import ADJUSTABLE, LEARNERS, PARTS, RATES, Size, check_detector
 from vase.experiments.shifts.single import CASES, single_batches
 from vase.experiments.shifts.streams import ShiftStream, draw_streams, stationary_streams
+from vase.files import write_bytes
 from vase.machine import commit, cpu_name
 from vase.metrics.detection import Trace, score_stream
 from vase.training.directory import versions
@@ -81,7 +81,7 @@ class ResultFile:
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         body = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n  {lines}\n ]\n}}\n'
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        checkpoint.write_bytes_atomic(self.path, body.encode())
+        write_bytes(self.path, body.encode())
 
 
 @dataclass(frozen=True)

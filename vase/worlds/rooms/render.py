@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from jaxtyping import UInt8
 
-from vase import checkpoint
+from vase.files import read_arrays, replacing, write_arrays
 from vase.worlds.checks import require_int
 from vase.worlds.download import DataUnavailable, Report, cache_folder
 from vase.worlds.rooms.scenes import SIZE, Scene, factors, make_scene
@@ -111,12 +111,12 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
             else:
                 stage = stage or open_stage(world, make_scene(seed, split, start))
                 found = _draw(stage, seed, split, images, range(start, stop), progress)
-                checkpoint.write_arrays_atomic(part, {"images": images[start:stop], **found})
+                write_arrays(part, {"images": images[start:stop], **found})
             kept.append(found)
-        with checkpoint.replacing(path) as file:
+        with replacing(path) as file:
             np.save(file, images)
         joined = {name: np.concatenate([found[name] for found in kept]) for name in kept[0]}
-        checkpoint.write_arrays_atomic(path.with_suffix(".npz"), joined)
+        write_arrays(path.with_suffix(".npz"), joined)
         for part in parts:
             part.unlink(missing_ok=True)
     except OSError as error:
@@ -127,7 +127,7 @@ def _render(world: str, split: str, path: Path, count: int, seed: int, report: R
 def _kept(part: Path) -> dict[str, np.ndarray]:
     """What was rendered before; nothing if the file is not there, or another process has just finished with it."""
     try:
-        return checkpoint.read_arrays(part)
+        return read_arrays(part)
     except (FileNotFoundError, ValueError):
         return {}
 
