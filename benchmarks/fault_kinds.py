@@ -52,12 +52,12 @@ def every_call(module: Any, name: str, before: Callable[[int], None], after: Cal
     """Do something before and after each call of a function, with the number of the call."""
     original, calls = getattr(module, name), 0
 
-    def changed(*arguments: Any) -> Any:
+    def changed(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         number = calls
         before(number)
-        found = original(*arguments)
+        found = original(*arguments, **options)
         after(number)
         return found
 

@@ -363,7 +363,7 @@ class TestAtomic:
     def test_the_manifest_comes_last(self, tmp_path, monkeypatch):
         replace, order = os.replace, []
 
-        def noting(source, target):
+        def noting(source, target, **folders):
             order.append(Path(target).name)
             replace(source, target, **folders)
 
@@ -382,7 +382,7 @@ class TestAtomic:
         write_json(path, {"a": [1, 2]})
         assert json.loads(path.read_text()) == {"a": [1, 2]}
 
-        def dying(*_):
+        def dying(*_, **__):
             raise Crash
 
         monkeypatch.setattr(os, "replace", dying)

@@ -186,7 +186,7 @@ def test_summary_and_figures_write_nothing_into_the_run(tmp_path: Path, capsys: 
     (run / "figures").write_text("in the way")
     capsys.readouterr()
     assert main(["figures", str(run)]) == 2
-    assert "figures cannot be written (File exists); name another folder with --out." in capsys.readouterr().err
+    assert "figures cannot be written (Not a directory); name another folder with --out." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("damage", ["cut", "altered"])

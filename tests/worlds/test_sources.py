@@ -103,7 +103,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_litter(tmp_path, monkey
     target = tmp_path / "file"
     write_bytes(target, b"old")
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
