@@ -9,7 +9,7 @@ RETURNS = Experiment(
     name="returns",
     title="worlds that come back: MNIST → Fashion → MNIST → Fashion → MNIST",
     stream="mnist,fashion,mnist,fashion,mnist",
-    steps={"laptop": 1_000},
+    steps={"laptop": 2_000},
     conditions=(Condition(OURS),),
     tables=chosen(
         TABLES,
@@ -21,4 +21,5 @@ RETURNS = Experiment(
         "quality",
         "sharing",
     ),
+    options={"probe_every": 500, "frozen_every": 2},
 )
