@@ -22,10 +22,10 @@ from vase.experiments.ambiguity.analysis import (
     context,
     crossing,
     perception,
-    uncertainty,
     width,
     widths,
 )
+from vase.experiments.ambiguity.doubt import SAMPLES, curve, doubt, entropy, sample_spread, world_disagreement
 from vase.experiments.ambiguity.evaluation import AMBIGUOUS, BATCH, SHOWN, WEIGHTS, among, analyse, mixtures
 from vase.experiments.ambiguity.figures import BOTH, FIRST, SECOND, figure4a, label, used_latents
 from vase.experiments.ambiguity.settings import AMBIGUITY
@@ -105,6 +105,14 @@ def test_groups_of_images_with_context_by_hand() -> None:
     assert among(looks[:1], around, 3, [0]) == pytest.approx([three])
 
 
+def test_measures_of_doubt_by_hand() -> None:
+    assert entropy(np.array([0.25, 0.25, 0.5])) == pytest.approx(1.5)
+    assert sample_spread(np.array([0.1, 0.3]).reshape(2, 1, 1, 1, 1)) == pytest.approx(0.1)
+    decoded = np.array([[0.0, 0.5], [1.0, 0.5]]).reshape(2, 1, 1, 1, 2)  # the environments differ in one pixel of two
+    assert world_disagreement(decoded, np.array([[0.5, 0.5]])) == pytest.approx(0.25)
+    assert world_disagreement(decoded, np.array([[1.0, 0.0]])) == 0.0
+
+
 # ------------------------------------------------------------------------------------------------ a known learner
 
 
@@ -143,7 +151,8 @@ class Shades:
         return mean, std
 
     def decode(self, z: np.ndarray, environment: int) -> np.ndarray:
-        raise NotImplementedError
+        """The second environment draws the first latent at half its strength."""
+        return np.broadcast_to(z[:, :1, None, None] / (1 + environment), (len(z), 1, 4, 4))
 
     def reconstruct(self, images: np.ndarray, environment: int) -> np.ndarray:
         return np.full_like(images, 0.2 + 0.6 * environment)
@@ -195,9 +204,28 @@ class TestKnown:
         assert two.numbers["example"]["mean"][5] == pytest.approx([0.25, 0.5, 0.0, 0.0])
 
     def test_uncertainty_of_the_latents_a_world_uses(self, two: Analysis) -> None:
-        first, second = uncertainty(two.numbers)
-        assert first == pytest.approx((0.05, 0.55, 0.55))  # (0.1 + 0) / 2, (0.6 + 0.5) / 2, (1.1 + 0) / 2
-        assert second == pytest.approx((0.2, 0.45, 0.2))  # its own end is the last weight
+        places = [0, MIDDLE, -1]
+        first, second = (curve(two.numbers, key) for key in ("first", "second"))
+        assert first is not None
+        assert second is not None
+        assert first[places] == pytest.approx([0.05, 0.55, 0.55])  # (0.1 + 0) / 2, (0.6 + 0.5) / 2, (1.1 + 0) / 2
+        assert second[places] == pytest.approx([0.2, 0.45, 0.2])
+
+    def test_doubt_about_the_world(self, two: Analysis) -> None:
+        found = two.numbers["doubt"]
+        assert found["entropy"][MIDDLE] == 1.0
+        assert found["entropy"][5] == pytest.approx(0.8113, abs=1e-4)  # of (¾, ¼)
+        assert found["entropy"][0] == found["entropy"][-1] == 0.0
+        # Decoded as 0.2 or 0.8, which differ by 0.6: a standard deviation of 0.6·√(q(1 − q)).
+        assert found["worlds"][5] == pytest.approx(0.6 * (0.25 * 0.75) ** 0.5, abs=1e-4)
+        assert found["worlds"][-1] == pytest.approx(0.0, abs=1e-4)
+
+    def test_doubt_of_decoded_samples(self, two: Analysis) -> None:
+        # σ of latent 0 is 0.1 + shade, and half of it is drawn in the second environment.
+        noise = np.random.default_rng(0).standard_normal((SAMPLES, BATCH, 4))[:, :, 0].std(0).mean()
+        found = two.numbers["doubt"]["samples"]
+        assert found[0] == pytest.approx(0.1 * noise, abs=1e-4)
+        assert found[-1] == pytest.approx(1.1 / 2 * noise, abs=1e-4)
 
     def test_pictures(self, two: Analysis) -> None:
         assert {name: images.shape for name, images in two.pictures.items()} == dict.fromkeys(
@@ -286,8 +314,18 @@ class TestTables:
         assert (row["boundary, 10 % faces (%)"], row["boundary, 90 % faces (%)"]) == ("42.5", "62.5")
         assert (row["moved by (%)"], row["monotonic"]) == ("20.0", "yes")
         assert row["0.9 → 0.1, one pair (%)"] == "80.0"
-        assert row["σ of faces' latents"] == "0.050 → 0.550 → 0.550"
-        assert row["σ of Fashion's latents"] == "0.200 → 0.450 → 0.200"
+
+    def test_doubt_by_hand(self, tmp_path: Path, two: Analysis) -> None:
+        rows = {row[0]: row[1:] for row in doubt(results_of(tmp_path, two, two)).rows}
+        seeds, faces, middle, fashion, place, between = rows["entropy of q(s|x) (bits)"]
+        assert (seeds, faces.values, middle.values, fashion.values) == (2, (0, 0), (1, 1), (0, 0))
+        assert (place.values, between) == ((50, 50), "2 of 2")
+        # 0.1 + shade as the first environment, half of it as the second: largest just before the boundary.
+        assert rows["spread of decoded samples (1e-3)"][4].values == (50, 50)
+        assert rows["σ of faces' latents"][-1] == "2 of 2"
+        assert rows["σ of Fashion's latents"][-1] == "2 of 2"
+        assert rows["disagreement of the environments (1e-3)"][2].mean == pytest.approx(300)
+        assert rows["σ of Fashion's latents"][1].mean == pytest.approx(0.2)
 
     def test_a_boundary_that_goes_back_is_not_monotonic(self, tmp_path: Path, sharp: Analysis) -> None:
         sharp.numbers["company"]["faces"][3] = sharp.numbers["company"]["faces"][8]
@@ -305,7 +343,9 @@ class TestTables:
         row = named(results_of(tmp_path, dataclasses.replace(found, numbers=idle), environments=1))
         assert str(row["0.9 → 0.1 (%)"]) == "–"
         assert row["contexts that cross both"] == "0 of 18"
-        assert {row["moved by (%)"], row["σ of faces' latents"], row["0.9 → 0.1, one pair (%)"]} == {"–"}
+        assert {row["moved by (%)"], row["0.9 → 0.1, one pair (%)"]} == {"–"}
+        idle_rows = doubt(results_of(tmp_path, dataclasses.replace(found, numbers=idle))).rows
+        assert idle_rows[0][2:] == ("–",) * 5
 
     def test_context_over_the_seeds(self, tmp_path: Path, sharp: Analysis, two: Analysis) -> None:
         table = context(results_of(tmp_path, sharp, two))

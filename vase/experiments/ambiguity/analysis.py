@@ -38,19 +38,6 @@ def width(x: Float[np.ndarray, " T"], y: Float[np.ndarray, " T"]) -> float | Non
     return None if start is None or end is None else end - start
 
 
-def uncertainty(found: dict[str, Any]) -> list[tuple[float, ...] | None]:
-    """Of each world, the mean standard deviation of the latents it uses: at its own end, in the middle, at the other.
-
-    None for a world that uses no latent.
-    """
-    std, rows = np.asarray(found["std"]), []
-    for used, ends in zip(found["used"], ((0, -1), (-1, 0)), strict=True):
-        level = std[:, np.flatnonzero(used)].mean(1) if any(used) else None
-        places = (ends[0], len(std) // 2, ends[1])
-        rows.append(None if level is None else tuple(float(level[place]) for place in places))
-    return rows
-
-
 def curves(found: dict[str, Any], world: int, counts: Sequence[int] = TABLE_COUNTS) -> Float[np.ndarray, "counts T"]:
     """The probability of the first world along the weight, for some numbers of images among real ones of a world."""
     every = dict(zip(found["ambiguous"], found["company"][found["worlds"][world]], strict=True))
@@ -76,7 +63,7 @@ def widths(found: dict[str, Any], world: int) -> list[float | None]:
 
 
 def perception(results: Results) -> Table:
-    """How sharp the boundary is, how context moves it, and whether the posterior shows uncertainty."""
+    """How sharp the boundary is, and how context moves it."""
     rows = tuple(
         (f"{prefix}{run.seed}" if prefix else run.seed, *_perceived(run))
         for prefix, runs in _conditions(results)
@@ -85,14 +72,13 @@ def perception(results: Results) -> Table:
     columns = (
         *("seed", "environments", "false alarms", "0.9 → 0.1 (%)", "contexts that cross both"),
         *("0.9 → 0.1, one pair (%)", "boundary, 10 % faces (%)", "boundary, 90 % faces (%)", "moved by (%)"),
-        *("monotonic", "σ of faces' latents", "σ of Fashion's latents"),
+        "monotonic",
     )
     notes = (
         "Mixing weight from 0 (faces) to 100 % (inverse Fashion). 0.9 → 0.1: how much of it the probability of faces "
         "takes to fall, mean and standard deviation over the contexts of the next table; one pair: median over single "
         "pairs of images without context. boundary: where the probability is one half, among 10 % and 90 % real "
-        "faces; – if nowhere. monotonic: it never goes back as faces become more. σ: mean over the latents that a "
-        "world uses, at its own end, in the middle and at the other end.",
+        "faces; – if nowhere. monotonic: it never goes back as faces become more.",
     )
     return Table("Ambiguity: categorical perception", columns, rows, notes)
 
@@ -106,7 +92,7 @@ def _conditions(results: Results) -> list[tuple[str, list[Result]]]:
 def _perceived(run: Result) -> tuple[Entry, ...]:
     found = run.analysis
     if not found:
-        return (NONE,) * 11
+        return (NONE,) * 9
     wide = [*widths(found, 0), *widths(found, 1)]
     places = boundaries(found, 0)
     known = [place for place in places if place is not None]
@@ -120,7 +106,6 @@ def _perceived(run: Result) -> tuple[Entry, ...]:
         f"{sum(w is not None for w in wide)} of {len(wide)}",
         *map(_percent, (found["pairs"]["width"], first, last, moved)),
         "yes" if steady else "no",
-        *map(_levels, uncertainty(found)),
     )
 
 
@@ -172,7 +157,3 @@ def _spread(values: Any) -> Spread:
 
 def _percent(value: float | None) -> str:
     return NONE if value is None else f"{100 * value:.1f}".replace("-", "−")
-
-
-def _levels(numbers: tuple[float, ...] | None) -> str:
-    return NONE if numbers is None else " → ".join(f"{number:.3f}" for number in numbers)

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Float32
 
 from vase.experiments.ambiguity.analysis import width
+from vase.experiments.ambiguity.doubt import doubts
 from vase.experiments.experiment import Analysis
 from vase.images import as_bytes, as_floats
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
@@ -81,7 +82,9 @@ def analyse(model: Learner, plan: Plan, record: Record) -> Analysis:
     looks = np.array([[look(mixtures(a, b, w)) for a, b in pairs] for w in WEIGHTS])
     single = looks[..., first].sum(-1).reshape(len(WEIGHTS), -1)
     a, b = pairs[0]
-    posterior = [model.posterior(mixtures(a, b, w)) for w in WEIGHTS]
+    mixed = [mixtures(a, b, w) for w in WEIGHTS]
+    posterior = [model.posterior(images) for images in mixed]
+    doubt = doubts(model, mixed, posterior, list(looks[:, 0]))
     return Analysis(
         {
             "worlds": list(worlds),
@@ -97,9 +100,11 @@ def analyse(model: Learner, plan: Plan, record: Record) -> Analysis:
                 world: [_rounded(among(looks, context[world], count, first)) for count in AMBIGUOUS] for world in worlds
             },
             "real": {world: round(float(context[world][..., first].sum(-1).mean()), 4) for world in worlds},
+            "doubt": {name: _rounded(values) for name, values in doubt.items()},
             "std": [_rounded(std.mean(0)) for _, std in posterior],
             "example": {
                 "mean": [_rounded(mean[0]) for mean, _ in posterior],
+                "doubt": {name: _rounded(values) for name, values in doubt.items()},
                 "std": [_rounded(std[0]) for _, std in posterior],
             },
         },

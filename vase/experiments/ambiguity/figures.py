@@ -12,6 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from vase.experiments.ambiguity.analysis import boundaries, crossing, curves
+from vase.experiments.ambiguity.doubt import NAMES, SIGMAS, curve
 from vase.experiments.common.figures import pictures
 from vase.experiments.results import Results
 from vase.plots.pictures import draw_rows
@@ -79,7 +80,7 @@ def _draw_mixtures(axis: Axes, found: dict[str, Any], mixed: np.ndarray) -> None
 
 
 def _draw_inferred(part: SubFigure, found: dict[str, Any], latents: list[tuple[int, str]]) -> None:
-    """Mean ± standard deviation of every used latent for this pair; beside them the standard deviation of all pairs."""
+    """Mean ± standard deviation of every used latent for this pair; beside them doubt over all pairs."""
     if not latents:
         axis = part.subplots()
         axis.set_axis_off()
@@ -95,7 +96,7 @@ def _draw_inferred(part: SubFigure, found: dict[str, Any], latents: list[tuple[i
         _draw_latent(axis, found, latent, colour)
     text = "Their posterior along the mixing weight: mean ± standard deviation of each used latent"
     left.suptitle(text, x=0.01, ha="left", fontsize=10, fontweight="bold")
-    _draw_uncertainty(right.subplots(), found)
+    _draw_doubt(right, found)
     first, second = _names(found)
     texts = {FIRST: f"only {first} uses it", BOTH: "both use it", SECOND: f"only {second} uses it"}
     lines = [Line2D([], [], color=colour, linewidth=2.2, label=text) for colour, text in texts.items()]
@@ -112,17 +113,20 @@ def _draw_latent(axis: Axes, found: dict[str, Any], latent: int, colour: str) ->
     axis.set_xlim(weights[0], weights[-1])
 
 
-def _draw_uncertainty(axis: Axes, found: dict[str, Any]) -> None:
-    """Mean standard deviation of each world's latents along the weight."""
-    for used, name, colour in zip(found["used"], _names(found), (FIRST, SECOND), strict=True):
-        if any(used):
-            level = np.asarray(found["std"])[:, np.flatnonzero(used)].mean(1)
-            axis.plot(found["weights"], level, color=colour, linewidth=1.6, label=f"latents of {name}")
-    axis.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    axis.set_xlim(found["weights"][0], found["weights"][-1])
-    axis.set_ylim(bottom=0)
-    axis.set_title("σ, mean over pairs")
-    axis.figure.legend(loc="outside lower center")
+def _draw_doubt(part: SubFigure, found: dict[str, Any]) -> None:
+    """Along the weight: mean standard deviation of each world's latents, and the entropy of q(s|x)."""
+    upper, lower = part.subplots(2, 1, sharex=True)
+    for key, name, colour in zip(SIGMAS, _names(found), (FIRST, SECOND), strict=True):
+        if (level := curve(found, key)) is not None:
+            upper.plot(found["weights"], level, color=colour, linewidth=1.6, label=f"latents of {name}")
+    lower.plot(found["weights"], curve(found, "entropy"), color=INK, linewidth=1.6)
+    upper.set_title("σ, mean over pairs")
+    lower.set_title(NAMES["entropy"])
+    lower.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+    lower.set_xlim(found["weights"][0], found["weights"][-1])
+    for axis in (upper, lower):
+        axis.set_ylim(bottom=0)
+    part.legend(loc="outside lower center")
 
 
 def _draw_reconstructions(part: SubFigure, found: dict[str, Any], images: dict[str, np.ndarray], pairs: int) -> None:

@@ -11,9 +11,13 @@ AMBIGUITY = Experiment(
     name="ambiguity",
     title="Figure 4A: mixtures of faces and inverse Fashion, with context",
     stream="faces,soft-inverse-fashion:32",
-    steps={"laptop": 1_500, "paper": 30_000},
+    steps={"laptop": 3_000, "paper": 30_000},
     conditions=(Condition(OURS, seeds=THREE_SEEDS, shown=True),),
-    tables={"perception": f"{_HERE}analysis:perception", "context": f"{_HERE}analysis:context"},
+    tables={
+        "perception": f"{_HERE}analysis:perception",
+        "context": f"{_HERE}analysis:context",
+        "doubt": f"{_HERE}doubt:doubt",
+    },
     figures={"figure4a": f"{_HERE}figures:figure4a"},
     options={"probes": "none", "measures": False, "canvas": 32},
     values={
