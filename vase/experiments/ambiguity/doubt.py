@@ -97,8 +97,8 @@ def doubt(results: Results) -> Table:
         "Mixing weight from 0 (faces) to 100 % (inverse Fashion). σ: of q(z|x), mean over the latents that a world "
         "uses. spread of decoded samples: standard deviation of a pixel over samples of q(z|x), decoded as the world "
         "that the image is taken for. disagreement of the environments: standard deviation of a pixel over what the "
-        "image is decoded as in each environment, drawn from q(s|x). largest in between: seeds in which the largest value "
-        "is neither at the first nor at the last weight. Mean ± standard deviation over seeds.",
+        "image is decoded as in each environment, drawn from q(s|x). largest in between: seeds in which the largest "
+        "value is neither at the first nor at the last weight. Mean ± standard deviation over seeds.",
     )
     return Table("Ambiguity: where doubt shows", columns, rows, notes)
 
