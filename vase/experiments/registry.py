@@ -13,6 +13,7 @@ EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
     "codes": "vase.experiments.ablation.settings:CODES",
     "longer": "vase.experiments.ablation.settings:LONGER",
+    "regime": "vase.experiments.regime.settings:REGIME",
     "few-latents": "vase.experiments.ablation.settings:FEW_LATENTS",
     "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
     "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
