@@ -105,6 +105,8 @@ class Progress:
     environment: int | None = None
     snapshots: tuple[int, ...] = ()
     """Environments of which there is a picture."""
+    held: tuple[str, ...] = ()
+    """The first frame of each batch that waits for a verdict."""
     stages: tuple[tuple[str, int], ...] = ()
     """Sources, and the batches that came from each."""
     position: Mapping[str, Any] = field(default_factory=dict)
@@ -116,6 +118,8 @@ class Batch:
     """Frames that are learnt together."""
 
     images: UInt8[np.ndarray, "B C H W"]
+    first: str
+    """The first frame; only the last one's pixels are kept."""
     last: Frame
     frames: int
     broken: tuple[Broken, ...]
@@ -180,7 +184,8 @@ class Session:
             saved = dict(state["watch"])
             rows = saved.pop("rows")
             stages = tuple((str(name), int(steps)) for name, steps in saved.pop("stages"))
-            self.progress = Progress(**saved | {"stages": stages, "snapshots": tuple(saved["snapshots"])})
+            lists = {name: tuple(saved[name]) for name in ("snapshots", "held")}
+            self.progress = Progress(**saved | lists | {"stages": stages})
             self.learner.load_state_dict(state)
             if stages[-1][0] == self.source.name:
                 self.source.load_state_dict(self.progress.position)
@@ -197,7 +202,7 @@ class Session:
         settings, shape = self.settings, self.learner.config.image_shape
         images: list[np.ndarray] = []
         broken: list[Broken] = []
-        last, count = None, self.progress.frames
+        first, last, count = "", None, self.progress.frames
         for event in self.source.events(self.stop.wait):
             if isinstance(event, Notice):
                 self._tell(event.text)
@@ -208,13 +213,14 @@ class Session:
                 broken.append(event)
                 self._tell(f"{event.label} is passed over: {event.reason}")
             elif (count - 1) % settings.every == 0:
+                first = first if images else event.label
                 images.append(fit_frame(event.pixels, shape, settings.framing))
                 last = event
             if last is not None and len(images) == settings.batch_size:
-                yield Batch(np.stack(images), last, count, tuple(broken), self.source.state_dict())
+                yield Batch(np.stack(images), first, last, count, tuple(broken), self.source.state_dict())
                 images, broken = [], []
         if last is not None and len(images) >= 2 and not self.stop.is_set():
-            yield Batch(np.stack(images), last, count, tuple(broken), self.source.state_dict())
+            yield Batch(np.stack(images), first, last, count, tuple(broken), self.source.state_dict())
         elif not images and broken and not self.stop.is_set():
             self._count_broken(broken)
             self.progress = replace(self.progress, frames=count, position=self.source.state_dict())
@@ -226,17 +232,20 @@ class Session:
         self._count_broken(batch.broken)
         before = self.progress
         *earlier, (name, steps) = before.stages
+        waiting = (*before.held, batch.first)
         self.progress = replace(
             before,
             step=before.step + 1,
             frames=batch.frames,
             environment=step.environment,
+            held=waiting if step.held else (),
             stages=(*earlier, (name, steps + 1)),
             position=batch.position,
         )
         switched = step.switched
         facts: dict[str, Any] = {"frames": batch.frames, "broken": self.progress.broken}
         facts |= {"label": batch.last.label, "time": batch.last.time}
+        facts["since"] = waiting[-step.verdict :][0] if switched else None
         if not step.held:
             facts["snapshot"] = self._snapshot(step.environment, batch.last, anew=switched)
         seen = watched(step, self.progress.step, **facts, before=before.environment if switched else None)

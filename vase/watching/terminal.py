@@ -41,6 +41,7 @@ def told(seen: Watched) -> str | None:
     if seen.change is None:
         return None
     place = seen.label if seen.time is None else f"{seen.label}, {_moment(seen.time)}"
+    place += f"; since about {seen.since}"
     return printable(f"{heading(seen.change)} [{place}]: {seen.change.sentence}")
 
 
