@@ -12,8 +12,8 @@ from PIL import Image
 
 from vase.cli import main
 from vase.cli.options import assignments
+from vase.config import preset
 from vase.suggestions import suggest
-from vase.training.settings import RunSettings
 from vase.worlds import from_folder
 
 
@@ -50,14 +50,11 @@ def test_the_command_trains_with_what_the_reasons_say(capsys: pytest.CaptureFixt
     ]
     words = shlex.split(command)
     assert words[:6] == ["vase", "train", "--stream", "folder:day,folder:late night", "--canvas", "64"]
-    settings = RunSettings(stream=words[3], canvas=64, overrides=assignments(words[7:-2:2]))
-    # what `suggest` says of the pictures to learn from, at that size; the tests that laptop has anyway are left out
+    assert words[6::2][:-1] == ["--set"] * (len(words[6:-2]) // 2)
     found = suggest([from_folder(name, size=64, split="train") for name in ("day", "late night")], resize=False)
-    assert settings.overrides == {
-        "network.likelihood": "gaussian",
-        "capacity.c_max": f"{found.values['capacity.c_max']:g}",
-        "network.latents": str(found.values["network.latents"]),
-    }
+    usual = preset("laptop", (3, 64, 64))
+    assert found.values["network.likelihood"] == "gaussian" != usual.network.likelihood
+    assert usual.with_values(assignments(words[7:-2:2])) == usual.with_values(found.values)
 
 
 @pytest.mark.usefixtures("folders")

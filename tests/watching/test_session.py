@@ -77,7 +77,7 @@ def test_a_switch_names_the_frame_since_which_it_has_lasted(tmp_path: Path) -> N
 
 
 def test_a_suspicion_that_comes_to_nothing_is_not_the_beginning_of_a_change() -> None:
-    """Two dark batches are held and given up; the night that follows later begins with its own first frame."""
+    """One dark batch is held and given up; the night that follows later begins with its own first frame."""
     frames = film((DAY, 320), (NIGHT, 16), (DAY, 80), (NIGHT, 160))  # 20 batches, 1, 5 and 10
     steps = list(watch(frames, settings=MONITOR))
     (switch,) = [step for step in steps if step.change is not None]

@@ -64,7 +64,7 @@ def _suggest(arguments: argparse.Namespace) -> None:
     from vase.worlds import Schedule
 
     given = given_settings(arguments)
-    canvas = given.pop("canvas", None) or _canvas(given["stream"])
+    canvas = given["canvas"] if "canvas" in given else _canvas(given["stream"])
     sources: dict[str, Any] = {name: given[name] for name in _SOURCES if name in given}
     options = {"folder" if name == "data" else name: value for name, value in sources.items()}
     schedule = Schedule.parse(given["stream"], canvas=canvas, **options)
