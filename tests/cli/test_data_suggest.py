@@ -42,7 +42,7 @@ def lines_of(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 def test_the_command_trains_with_what_the_reasons_say(capsys: pytest.CaptureFixture[str]) -> None:
     *reasons, empty, command = lines_of(capsys, "folder:day,folder:late night")
     assert empty == ""
-    assert reasons[0].startswith("canvas = 64: ")  # pictures of 128 pixels are shrunk to the paper's 64
+    assert reasons[0].startswith("canvas = 64: the longer side of the pictures is 128 pixels")
     assert [line.partition(" = ")[0] for line in reasons[1:4]] == [
         "network.likelihood",
         "capacity.c_max",
@@ -60,7 +60,7 @@ def test_the_command_trains_with_what_the_reasons_say(capsys: pytest.CaptureFixt
 @pytest.mark.usefixtures("folders")
 def test_a_canvas_that_is_given_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(capsys, "folder:day", "--canvas", "16")
-    assert lines[0].startswith("canvas = 16: ")
+    assert lines[0] == "canvas = 16: as you ask; images are squares."
     assert "--canvas 16" in lines[-1]
 
 

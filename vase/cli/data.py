@@ -64,7 +64,7 @@ def _suggest(arguments: argparse.Namespace) -> None:
     from vase.worlds import Schedule
 
     given = given_settings(arguments)
-    canvas = given["canvas"] if "canvas" in given else _canvas(given["stream"])
+    canvas, why = (given["canvas"], "as you ask") if "canvas" in given else _canvas(given["stream"])
     sources: dict[str, Any] = {name: given[name] for name in _SOURCES if name in given}
     options = {"folder" if name == "data" else name: value for name, value in sources.items()}
     schedule = Schedule.parse(given["stream"], canvas=canvas, **options)
@@ -76,15 +76,18 @@ def _suggest(arguments: argparse.Namespace) -> None:
     for name, value in found.values.items():
         if str(value) != usual[name]:
             words += ["--set", f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"]
-    print("\n".join((f"canvas = {canvas}: images are squares of {canvas} pixels a side.", *found.reasons)))
+    print("\n".join((f"canvas = {canvas}: {why}; images are squares.", *found.reasons)))
     print(f"\n{shlex.join([*words, '--out', 'runs/mine'])}")
 
 
-def _canvas(stream: str) -> int:
-    """A side that suits the pictures of folders, if the stream has any; else the usual one."""
+def _canvas(stream: str) -> tuple[int, str]:
+    """A side that suits the pictures of folders, if the stream has any, else the usual one; and why."""
     from vase.resize import SIDE
     from vase.training.settings import RunSettings
     from vase.worlds.folders import longer_side
 
     folders = {world.folder for world, _ in StreamSpec.parse(stream).stages if world.folder is not None}
-    return min(SIDE, max(map(longer_side, folders))) if folders else RunSettings().canvas
+    if not folders:
+        return RunSettings().canvas, "the preset's size"
+    longest = max(map(longer_side, folders))
+    return min(SIDE, longest), f"the longer side of the pictures is {longest} pixels, and {SIDE} are enough for shapes"
