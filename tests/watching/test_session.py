@@ -61,6 +61,7 @@ def test_a_video_of_day_night_and_day(tmp_path: Path) -> None:
     assert [(row["step"], row["from"], row["environment"], row["is_new"]) for row in announced] == ANNOUNCED
     assert Change.from_row(announced[1]["change"]).sentence == change.sentence
     assert announced[1]["frame"] == "frame 368"
+    assert (announced[1]["since"], announced[1]["since_time"]) == ("frame 321", 12.8)  # 320 frames before it
 
 
 def test_a_switch_names_the_frame_since_which_it_has_lasted(tmp_path: Path) -> None:

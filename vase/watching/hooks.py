@@ -27,7 +27,7 @@ MAX_WAITING = 100
 """Calls that wait for an earlier one to end; more are given up."""
 VARIABLES = (
     *("step", "previous", "environment", "is_new", "heading", "sentence"),
-    *("source", "frame", "time", "since", "snapshot"),
+    *("source", "frame", "time", "since", "since_time", "snapshot"),
 )
 """Facts of a record that a command also finds in its environment."""
 Deliver = Callable[[dict[str, Any]], None]
@@ -46,6 +46,7 @@ def change_record(seen: Watched, source: str) -> dict[str, Any]:
         "frame": seen.label,
         "time": seen.time,
         "since": seen.since,
+        "since_time": seen.since_time,
         "frames": seen.frames,
         "snapshot": None if seen.snapshot is None else str(seen.snapshot),
     }

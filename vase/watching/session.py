@@ -95,6 +95,10 @@ def _require_same(wanted: WatchSettings, before: WatchSettings, directory: Watch
         )
 
 
+Moment = tuple[str, str | float | None]
+"""Label and time of a frame."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a watch has come: what a checkpoint holds besides the learner."""
@@ -105,7 +109,7 @@ class Progress:
     environment: int | None = None
     snapshots: tuple[int, ...] = ()
     """Environments of which there is a picture."""
-    held: tuple[str, ...] = ()
+    held: tuple[Moment, ...] = ()
     """The first frame of each batch that waits for a verdict."""
     stages: tuple[tuple[str, int], ...] = ()
     """Sources, and the batches that came from each."""
@@ -118,8 +122,7 @@ class Batch:
     """Frames that are learnt together."""
 
     images: UInt8[np.ndarray, "B C H W"]
-    first: str
-    """The first frame; only the last one's pixels are kept."""
+    first: Moment
     last: Frame
     frames: int
     broken: tuple[Broken, ...]
@@ -184,8 +187,8 @@ class Session:
             saved = dict(state["watch"])
             rows = saved.pop("rows")
             stages = tuple((str(name), int(steps)) for name, steps in saved.pop("stages"))
-            lists = {name: tuple(saved[name]) for name in ("snapshots", "held")}
-            self.progress = Progress(**saved | lists | {"stages": stages})
+            lists = {"stages": stages, "snapshots": tuple(saved["snapshots"]), "held": tuple(map(tuple, saved["held"]))}
+            self.progress = Progress(**saved | lists)
             self.learner.load_state_dict(state)
             if stages[-1][0] == self.source.name:
                 self.source.load_state_dict(self.progress.position)
@@ -202,7 +205,8 @@ class Session:
         settings, shape = self.settings, self.learner.config.image_shape
         images: list[np.ndarray] = []
         broken: list[Broken] = []
-        first, last, count = "", None, self.progress.frames
+        first: Moment = ("", None)
+        last, count = None, self.progress.frames
         for event in self.source.events(self.stop.wait):
             if isinstance(event, Notice):
                 self._tell(event.text)
@@ -213,7 +217,7 @@ class Session:
                 broken.append(event)
                 self._tell(f"{event.label} is passed over: {event.reason}")
             elif (count - 1) % settings.every == 0:
-                first = first if images else event.label
+                first = first if images else (event.label, event.time)
                 images.append(fit_frame(event.pixels, shape, settings.framing))
                 last = event
             if last is not None and len(images) == settings.batch_size:
@@ -245,7 +249,8 @@ class Session:
         switched = step.switched
         facts: dict[str, Any] = {"frames": batch.frames, "broken": self.progress.broken}
         facts |= {"label": batch.last.label, "time": batch.last.time}
-        facts["since"] = waiting[-step.verdict :][0] if switched else None
+        if switched:
+            facts["since"], facts["since_time"] = waiting[-step.verdict :][0]
         if not step.held:
             facts["snapshot"] = self._snapshot(step.environment, batch.last, anew=switched)
         seen = watched(step, self.progress.step, **facts, before=before.environment if switched else None)
