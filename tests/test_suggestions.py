@@ -50,6 +50,29 @@ def test_photographs_are_gaussian_and_shrunk(capsys: pytest.CaptureFixture[str])
     assert "Only 40 images were seen" in said
 
 
+def test_every_world_of_a_list_counts() -> None:
+    """Black and white images alone are drawings; with as many of a grey world, half of the values are extreme."""
+    drawings = from_array(np.where(np.arange(64).reshape(8, 8) % 2, 255, 0).astype(np.uint8)[None].repeat(300, 0))
+    shades = from_array(np.full((300, 8, 8), 128, np.uint8))
+    assert suggest(drawings).values["network.likelihood"] == "bernoulli"
+    found = suggest([drawings, shades])
+    assert found.values["network.likelihood"] == "gaussian"
+    assert found.reasons[1].startswith("network.likelihood = gaussian: 50 % of the values")
+    with pytest.raises(ValueError, match="one learner needs one shape"):
+        suggest([drawings, from_array(np.zeros((9, 8, 9), np.uint8))])
+
+
+def test_a_small_world_counts_its_images_once() -> None:
+    world = from_array(np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=np.uint8))
+    assert suggest(world).reasons[-1].startswith("Only 40 images were seen")
+
+
+def test_a_size_that_is_settled_is_left_alone() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (30, 80, 80), dtype=np.uint8)
+    assert suggest(images).values["image_shape"] == (1, 64, 64)
+    assert "image_shape" not in suggest(images, resize=False).values
+
+
 def test_layouts_agree() -> None:
     images = np.random.default_rng(0).integers(0, 256, (30, 3, 8, 12), dtype=np.uint8)
     first = suggest(images)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,14 +31,16 @@ class Suggestion:
     reasons: tuple[str, ...]
 
 
-def suggest(images: Any) -> Suggestion:
+def suggest(images: Any, *, resize: bool = True) -> Suggestion:
     """Size, likelihood, latents and capacity for some images of each world that a learner is going to see.
 
     Args:
-      images: (N,H,W), (N,C,H,W) or (N,H,W,C), uint8 or floats in [0, 1]; or a world, or anything that has `.images`.
+      images: (N,H,W), (N,C,H,W) or (N,H,W,C), uint8 or floats in [0, 1]; or a world, a list of worlds, or anything
+        that has `.images`.
+      resize: also suggest a size; False if it is settled.
     """
     x = _floats(images)
-    parts = (_size(x), _likelihood(x), _capacity(x), _detection(len(x)))
+    parts = (*([_size(x)] if resize else []), _likelihood(x), _capacity(x), _detection(len(x)))
     values: dict[str, Any] = {}
     for part in parts:
         values |= part.values
@@ -112,8 +116,9 @@ def _detection(n: int) -> Suggestion:
 
 def _floats(images: Any) -> Float[np.ndarray, "N C H W"]:
     """Some of the images, in [0, 1] with channels first."""
-    if hasattr(images, "sample") and hasattr(images, "image_shape"):  # a world
-        images = images.sample(LOOK_AT, np.random.default_rng(0))
+    worlds = images if isinstance(images, list | tuple) else [images]
+    if worlds and all(hasattr(world, "sample") and hasattr(world, "image_shape") for world in worlds):
+        images = _drawn(worlds)
     array = np.asarray(getattr(images, "images", images))
     if array.ndim == 3:
         array = array[:, None]
@@ -127,3 +132,11 @@ def _floats(images: Any) -> Float[np.ndarray, "N C H W"]:
     if not bool(((x >= 0) & (x <= 1)).all()):
         raise ValueError(f"image values from {x.min():g} to {x.max():g}: must lie in [0, 1]; rescale or clip them.")
     return x
+
+
+def _drawn(worlds: Sequence[Any]) -> np.ndarray:
+    """As many images of each world, none twice where a world can tell."""
+    if len(shapes := {tuple(world.image_shape) for world in worlds}) > 1:
+        raise ValueError(f"worlds with images of shapes {sorted(shapes)}: one learner needs one shape; resize them.")
+    each, rng = math.ceil(LOOK_AT / len(worlds)), np.random.default_rng(0)
+    return np.concatenate([getattr(world, "sample_distinct", world.sample)(each, rng).images for world in worlds])

@@ -44,7 +44,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     [
         ("", ["demo", "data", "train", "sweep", "report", "figures", "summary", "example: vase demo"]),
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
-        ("data", ["list", "fetch"]),
+        ("data", ["list", "fetch", "suggest"]),
         ("data list", ["example: vase data list"]),
         (
             "data fetch",
@@ -53,6 +53,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
                 "example: vase data fetch",
             ],
         ),
+        ("data suggest", ["WORLDS", "--canvas N", "--faces DIR", "example: vase data suggest folder:DAY"]),
         ("train", ["--resume", "--set FIELD=VALUE", "laptop 3000", "periodic", "example: vase train --stream"]),
         ("sweep", ["--seeds", "--vary FIELD=V1,V2,...", "{processes,ray,dask}", "runs/sweep", "example: vase sweep"]),
         ("sweep", ["semicolons separate values that contain commas, and end a single one"]),

@@ -33,7 +33,7 @@ COMMANDS = {
         "experiment",
         "completion",
     ),
-    "data": ("list", "fetch"),
+    "data": ("list", "fetch", "suggest"),
     "experiment": ("list", "run", "check", "table", "figure", "shifts"),
 }
 HELPS = ["", *(f"{command} {action}".strip() for command, actions in COMMANDS.items() for action in actions)]
@@ -89,7 +89,7 @@ def test_the_list_of_commands_above_is_whole(capsys: pytest.CaptureFixture[str])
         (["experiment", "run", "ablation", "--sedes", "0"], "did you mean --seeds? (see vase experiment run --help)"),
         (["--tracebak", "train"], "unknown option --tracebak; did you mean --traceback? (see vase --help)"),
         (["trian"], "unknown command 'trian'; did you mean 'train'? Known: demo, data, train,"),
-        (["data", "fetsch"], "unknown action 'fetsch'; did you mean 'fetch'? Known: list, fetch"),
+        (["data", "fetsch"], "unknown action 'fetsch'; did you mean 'fetch'? Known: list, fetch, suggest"),
         (["sweep", "--backend", "raay"], "unknown backend 'raay'; did you mean 'ray'? Known: processes, ray, dask"),
         (["train", "--probes", "onlin"], "unknown probes 'onlin'; did you mean 'online'? Known: periodic, online"),
         (["experiment", "table", "ablation", "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),

@@ -42,6 +42,7 @@ def test_the_command_gets_the_record_of_each_switch(tmp_path: Path) -> None:
     assert (record["step"], record["previous"], record["environment"], record["is_new"]) == (15, 0, 1, True)
     assert record["sentence"].startswith("darker")
     assert (record["source"], record["frame"], record["frames"]) == ("arrays", "frame 240", 240)
+    assert record["since"] == facts["VASE_SINCE"] == "frame 193"  # the first of the three batches before the verdict
     assert Path(record["snapshot"]).exists()
     assert "before" not in record  # images stay here
     assert {name: facts[f"VASE_{name}"] for name in ("STEP", "PREVIOUS", "ENVIRONMENT", "IS_NEW")} == {

@@ -61,6 +61,29 @@ def test_a_video_of_day_night_and_day(tmp_path: Path) -> None:
     assert [(row["step"], row["from"], row["environment"], row["is_new"]) for row in announced] == ANNOUNCED
     assert Change.from_row(announced[1]["change"]).sentence == change.sentence
     assert announced[1]["frame"] == "frame 368"
+    assert (announced[1]["since"], announced[1]["since_time"]) == ("frame 321", 12.8)  # 320 frames before it
+
+
+def test_a_switch_names_the_frame_since_which_it_has_lasted(tmp_path: Path) -> None:
+    """The light changes within batch 21, frames 321 to 336: the first of the three batches that a verdict takes."""
+    pictures = write_pictures(tmp_path / "pictures", film((DAY, 324), (NIGHT, 156)))
+    steps = list(watch(tmp_path / "pictures", out=tmp_path / "out", settings=MONITOR, idle=0.0))
+    (switch,) = [step for step in steps if step.change is not None]
+    assert (switch.step, switch.verdict, switch.label, switch.since) == (23, 3, pictures[367].name, pictures[320].name)
+    assert [step.since for step in steps if step is not switch] == [pictures[0].name, *[None] * 28]
+    assert [row["since"] for row in rows(tmp_path / "out") if row["kind"] == "switch"] == [
+        pictures[0].name,
+        pictures[320].name,
+    ]
+
+
+def test_a_suspicion_that_comes_to_nothing_is_not_the_beginning_of_a_change() -> None:
+    """One dark batch is held and given up; the night that follows later begins with its own first frame."""
+    frames = film((DAY, 320), (NIGHT, 16), (DAY, 80), (NIGHT, 160))  # 20 batches, 1, 5 and 10
+    steps = list(watch(frames, settings=MONITOR))
+    (switch,) = [step for step in steps if step.change is not None]
+    assert steps[20].held
+    assert (switch.step, switch.since) == (29, "frame 417")
 
 
 def test_a_snapshot_of_each_environment_is_kept(tmp_path: Path) -> None:

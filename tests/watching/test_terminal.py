@@ -23,7 +23,9 @@ def test_lines_tell_switches_and_numbers_now_and_then() -> None:
     lines = out.getvalue().splitlines()
     assert lines[0] == "watching arrays"
     assert lines[1] == "batch 9, 144 frames, environment 0"
-    assert lines[2].startswith("batch 15: environment 0 → environment 1 (new) [frame 240]: darker")
+    assert lines[2].startswith(
+        "batch 15: environment 0 → environment 1 (new) [frame 240; since about frame 193]: darker"
+    )
     assert lines[3] == "batch 18, 288 frames, environment 1"
 
 

@@ -99,6 +99,7 @@ class ShiftMonitor:
             fit,
             switched=True,
             is_new=change.is_new,
+            verdict=len(decision.there),
             dropped=decision.dropped,
             posterior=posterior(decision.fits, self.detector.level),
             change=change,

@@ -27,6 +27,8 @@ class Step:
     """This batch started a new environment."""
     held: bool = False
     """The batch was set aside: it fits no environment yet and will be learnt after the verdict."""
+    verdict: int = 1
+    """At a switch, the number of batches that led to it, this one included: how long ago the change began."""
     dropped: int = 0
     """Held batches given up because the stream went back before a verdict."""
     loss: float = float("nan")

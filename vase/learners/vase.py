@@ -123,6 +123,7 @@ class VASE(Shareable):
             list(decision.there),
             switched=True,
             is_new=decision.environment is None,
+            verdict=len(decision.there),
             reasons=tuple(reasons),
             **told,
         )

@@ -70,6 +70,7 @@ class FrozenDetector:
             fits[here],
             switched=True,
             is_new=found == NONE,
+            verdict=len(decision.there),
             dropped=decision.dropped,
             posterior=posterior(known, self.detector.level),
             change=change,

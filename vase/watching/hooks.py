@@ -25,6 +25,11 @@ ATTEMPTS = 3
 """Of a webhook; the waits between them are 1 and 2 seconds."""
 MAX_WAITING = 100
 """Calls that wait for an earlier one to end; more are given up."""
+VARIABLES = (
+    *("step", "previous", "environment", "is_new", "heading", "sentence"),
+    *("source", "frame", "time", "since", "since_time", "snapshot"),
+)
+"""Facts of a record that a command also finds in its environment."""
 Deliver = Callable[[dict[str, Any]], None]
 """Hands over one record, or raises OSError with the reason."""
 
@@ -40,6 +45,8 @@ def change_record(seen: Watched, source: str) -> dict[str, Any]:
         "source": source,
         "frame": seen.label,
         "time": seen.time,
+        "since": seen.since,
+        "since_time": seen.since_time,
         "frames": seen.frames,
         "snapshot": None if seen.snapshot is None else str(seen.snapshot),
     }
@@ -120,8 +127,7 @@ def variables(record: dict[str, Any]) -> dict[str, str]:
     >>> variables({"step": 7, "is_new": True, "snapshot": None, "sentence": "darker"})
     {'VASE_STEP': '7', 'VASE_IS_NEW': '1', 'VASE_SENTENCE': 'darker', 'VASE_SNAPSHOT': ''}
     """
-    names = ("step", "previous", "environment", "is_new", "heading", "sentence", "source", "frame", "time", "snapshot")
-    return {f"VASE_{name.upper()}": _word(record[name]) for name in names if name in record}
+    return {f"VASE_{name.upper()}": _word(record[name]) for name in VARIABLES if name in record}
 
 
 def _word(value: Any) -> str:

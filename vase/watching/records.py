@@ -25,6 +25,10 @@ class Watched(Step):
     """The last frame of the batch: the name of a file, or "frame 17"."""
     time: str | float | None = None
     """When that frame was made: seconds since the start of a video, or a date."""
+    since: str | None = None
+    """At a switch, about where the environment began: the first frame of the batches that led to the switch."""
+    since_time: str | float | None = None
+    """When that frame was made."""
     snapshot: Path | None = None
     """At a switch, the picture that is kept of the environment."""
     before: int | None = None
@@ -68,6 +72,8 @@ def switch_row(seen: Watched, stage: int, world: str) -> Row:
         "false_alarm": False,
         **switch_columns(seen),
         **_frame(seen),
+        "since": seen.since,
+        "since_time": seen.since_time,
         "snapshot": None if seen.snapshot is None else seen.snapshot.name,
     }
 

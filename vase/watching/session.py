@@ -95,6 +95,10 @@ def _require_same(wanted: WatchSettings, before: WatchSettings, directory: Watch
         )
 
 
+Moment = tuple[str, str | float | None]
+"""Label and time of a frame."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a watch has come: what a checkpoint holds besides the learner."""
@@ -105,6 +109,8 @@ class Progress:
     environment: int | None = None
     snapshots: tuple[int, ...] = ()
     """Environments of which there is a picture."""
+    held: tuple[Moment, ...] = ()
+    """The first frame of each batch that waits for a verdict."""
     stages: tuple[tuple[str, int], ...] = ()
     """Sources, and the batches that came from each."""
     position: Mapping[str, Any] = field(default_factory=dict)
@@ -116,6 +122,7 @@ class Batch:
     """Frames that are learnt together."""
 
     images: UInt8[np.ndarray, "B C H W"]
+    first: Moment
     last: Frame
     frames: int
     broken: tuple[Broken, ...]
@@ -180,7 +187,8 @@ class Session:
             saved = dict(state["watch"])
             rows = saved.pop("rows")
             stages = tuple((str(name), int(steps)) for name, steps in saved.pop("stages"))
-            self.progress = Progress(**saved | {"stages": stages, "snapshots": tuple(saved["snapshots"])})
+            lists = {"stages": stages, "snapshots": tuple(saved["snapshots"]), "held": tuple(map(tuple, saved["held"]))}
+            self.progress = Progress(**saved | lists)
             self.learner.load_state_dict(state)
             if stages[-1][0] == self.source.name:
                 self.source.load_state_dict(self.progress.position)
@@ -197,6 +205,7 @@ class Session:
         settings, shape = self.settings, self.learner.config.image_shape
         images: list[np.ndarray] = []
         broken: list[Broken] = []
+        first: Moment = ("", None)
         last, count = None, self.progress.frames
         for event in self.source.events(self.stop.wait):
             if isinstance(event, Notice):
@@ -208,13 +217,14 @@ class Session:
                 broken.append(event)
                 self._tell(f"{event.label} is passed over: {event.reason}")
             elif (count - 1) % settings.every == 0:
+                first = first if images else (event.label, event.time)
                 images.append(fit_frame(event.pixels, shape, settings.framing))
                 last = event
             if last is not None and len(images) == settings.batch_size:
-                yield Batch(np.stack(images), last, count, tuple(broken), self.source.state_dict())
+                yield Batch(np.stack(images), first, last, count, tuple(broken), self.source.state_dict())
                 images, broken = [], []
         if last is not None and len(images) >= 2 and not self.stop.is_set():
-            yield Batch(np.stack(images), last, count, tuple(broken), self.source.state_dict())
+            yield Batch(np.stack(images), first, last, count, tuple(broken), self.source.state_dict())
         elif not images and broken and not self.stop.is_set():
             self._count_broken(broken)
             self.progress = replace(self.progress, frames=count, position=self.source.state_dict())
@@ -226,17 +236,21 @@ class Session:
         self._count_broken(batch.broken)
         before = self.progress
         *earlier, (name, steps) = before.stages
+        waiting = (*before.held, batch.first)
         self.progress = replace(
             before,
             step=before.step + 1,
             frames=batch.frames,
             environment=step.environment,
+            held=waiting if step.held else (),
             stages=(*earlier, (name, steps + 1)),
             position=batch.position,
         )
         switched = step.switched
         facts: dict[str, Any] = {"frames": batch.frames, "broken": self.progress.broken}
         facts |= {"label": batch.last.label, "time": batch.last.time}
+        if switched:
+            facts["since"], facts["since_time"] = waiting[-step.verdict :][0]
         if not step.held:
             facts["snapshot"] = self._snapshot(step.environment, batch.last, anew=switched)
         seen = watched(step, self.progress.step, **facts, before=before.environment if switched else None)

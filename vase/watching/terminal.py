@@ -40,12 +40,14 @@ def told(seen: Watched) -> str | None:
     """A switch in words; None if there is none to tell."""
     if seen.change is None:
         return None
-    place = seen.label if seen.time is None else f"{seen.label}, {_moment(seen.time)}"
+    place = f"{_place(seen.label, seen.time)}; since about {_place(seen.since, seen.since_time)}"
     return printable(f"{heading(seen.change)} [{place}]: {seen.change.sentence}")
 
 
-def _moment(when: str | float) -> str:
-    return when if isinstance(when, str) else f"{int(when) // 60}:{when % 60:04.1f}"
+def _place(label: str | None, moment: str | float | None) -> str:
+    if isinstance(moment, float | int):
+        moment = f"{int(moment) // 60}:{moment % 60:04.1f}"
+    return f"{label}" if moment is None else f"{label}, {moment}"
 
 
 class Lines(Observer):

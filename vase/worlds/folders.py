@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from vase.worlds.datasets import check_split
 from vase.worlds.download import StrPath
 from vase.worlds.items import numpy_of
 from vase.worlds.picture_files import PictureFiles, channels_of, read_pictures
+from vase.worlds.pictures import read_picture
 from vase.worlds.spec import WorldSpec
 from vase.worlds.world import Batch
 
@@ -28,6 +31,8 @@ MEMORY = 10**9
 """Bytes of images that are held; larger folders stay on the disk."""
 LOOK_AT = 64
 """Pictures of a folder on the disk that tell whether all are grey."""
+MEASURED = 16
+"""Pictures of a folder, about, whose sizes tell what is typical."""
 _log = logging.getLogger("vase.worlds")
 MAX_CLASSES = 100_000  # that labels can count: a probe has a row of weights for each
 
@@ -126,10 +131,7 @@ def from_folder(
     require_on_error(on_error)
     if channels not in (None, 1, 3):
         raise ValueError(f"channels = {channels!r}: must be 1 (grey) or 3 (colour), or None to look at the pictures")
-    root = expanded(path)
-    if not str(path) or not root.is_dir():
-        raise FileNotFoundError(f"image folder {str(path)!r} does not exist; name a folder that holds pictures")
-    base, files, names = choose_files(root, split)
+    base, files, names = choose_files(_existing(path), split)
     name, (labels, classes) = str(WorldSpec("folder", folder=str(path))), labelled(files, base, names)
     if len(files) * (channels or 3) * sides[0] * sides[1] > memory:
         count = channels or channels_of(files[:LOOK_AT])
@@ -141,6 +143,25 @@ def from_folder(
     source = f"{len(found.kept)} pictures in {base}, {found.words}"
     _log.log(logging.WARNING if found.lost else logging.INFO, "%s", source)
     return ArrayWorld(name, found.images, kept, classes, source)
+
+
+def longer_side(path: StrPath) -> int:
+    """The longer side, in pixels, of a typical picture in a folder: the median of some that can be read."""
+    files = choose_files(_existing(path), None)[1]
+    sides = []
+    for file in files[:: max(1, len(files) // MEASURED)]:
+        with suppress(ValueError):
+            sides.append(max(read_picture(file).size))
+    if not sides:
+        raise ValueError(f"none of the pictures in {str(path)!r} can be read; save them as PNG or JPEG.")
+    return round(median(sides))
+
+
+def _existing(path: StrPath) -> Path:
+    root = expanded(path)
+    if not str(path) or not root.is_dir():
+        raise FileNotFoundError(f"image folder {str(path)!r} does not exist; name a folder that holds pictures")
+    return root
 
 
 def choose_files(root: Path, split: str | None) -> tuple[Path, list[Path], set[str]]:
