@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_checks import flaws
 
 from vase.report import gallery
 from vase.report.gallery import Card, collage, file_names, index_page, write_gallery
@@ -119,7 +120,7 @@ def test_the_index_in_a_browser(chromium: Any, files: list[Path], scheme: str, w
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: complaints.append(message.text))
     page.goto(files[0].as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert flaws(page) == {}
     assert page.locator(".run img").evaluate("(image) => image.naturalWidth") >= 640
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert complaints == []

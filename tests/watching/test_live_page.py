@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 from films import DAY, NIGHT, film
+from page_checks import flaws
 
 from vase.rows import Row
 from vase.watching.live_page import LivePage, page_data, thinned
@@ -90,6 +91,10 @@ def test_a_browser_draws_the_timeline_and_follows_the_watch(chromium: Any, tmp_p
     browser.wait_for_selector("text=Switch at step 15")
     assert "0 → 1, a new environment." in browser.locator(".card").first.inner_text()
     assert browser.locator(".card .tiles img").count() >= 8
+    for width in (390, 1400):
+        browser.set_viewport_size({"width": width, "height": 844})
+        browser.wait_for_selector(".tracks .moment" if width == 390 else ".timeline > .moment")
+        assert flaws(browser) == {}
     assert problems == []
     steps.close()  # type: ignore[attr-defined]
     browser.wait_for_selector("text=The watch has ended")

@@ -40,6 +40,7 @@ export function compare(section, data, panel, mine, choices) {
   const open = () =>
     attempt(async () => {
       const other = others.find(({ id }) => id === select.value);
+      sides.replaceChildren(element("p", { class: "note", role: "status" }, `Opening ${nameOf(other)}…`));
       const theirs = await get(`model?id=${encodeURIComponent(other.id)}`);
       models = [new Side(mine, data), new Side(other, theirs)];
       sides.replaceChildren(...models.map((side) => side.node));

@@ -74,9 +74,9 @@ function sweep(panel, span) {
 
 /** A button that lets people name a latent; names are saved with the run. */
 function nameable(row, latents, model) {
-  const { latent, label, name } = row;
+  const { latent, state, name } = row;
   const button = element("button", { type: "button", class: "rename", "aria-label": `name latent ${latent}` }, "✎");
-  label.after(button);
+  state.after(button);
   button.addEventListener("click", () => {
     const field = element("input", { type: "text", maxlength: LETTERS, "aria-label": `name of latent ${latent}` });
     field.value = latents.own[latent] ?? "";

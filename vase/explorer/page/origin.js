@@ -9,7 +9,7 @@ import { coloured, element } from "vase/elements.js";
 export function origin(section, { environments }, panel, model) {
   const latest = new Latest();
   const image = element("img", { alt: "the image that was picked", class: "asked" });
-  const answer = element("div", { class: "answers" });
+  const answer = element("div", { class: "answers" }, element("p", { class: "note" }, "Asking the learner…"));
   section.append(
     element("h2", { id: "origin-title" }, "Where does it come from?"),
     element(

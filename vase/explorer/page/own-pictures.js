@@ -23,28 +23,28 @@ export function ownPictures(panel, model, added) {
     for (const file of chooser.files) await take(file);
     chooser.value = "";
   });
-  panel.section
-    .querySelector(".gallery")
-    .prepend(
+  const gallery = panel.section.querySelector(".gallery");
+  gallery.prepend(
+    element(
+      "div",
+      { class: "group own" },
+      element("h3", {}, "Your pictures"),
       element(
         "div",
-        { class: "group own" },
-        element("h3", {}, "Your pictures"),
+        { class: "drop" },
+        element("p", { class: "note" }, "Drop or paste a picture anywhere on this page, or"),
         element(
           "div",
-          { class: "drop" },
-          element("p", { class: "note" }, "Drop or paste a picture anywhere on this page, or"),
-          element(
-            "div",
-            { class: "buttons" },
-            element("button", { type: "button", click: () => chooser.click() }, "Choose…"),
-            element("button", { type: "button", click: () => webcam(take) }, "Webcam"),
-            chooser,
-          ),
+          { class: "buttons" },
+          element("button", { type: "button", click: () => chooser.click() }, "Choose…"),
+          element("button", { type: "button", click: () => webcam(take) }, "Webcam"),
+          chooser,
         ),
-        thumbs,
       ),
-    );
+      thumbs,
+    ),
+  );
+  gallery.scrollTo(0, 0); // own pictures come first
   listen(take);
 }
 

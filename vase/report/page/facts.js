@@ -42,6 +42,7 @@ function command(text) {
       getSelection().selectAllChildren(code); // a page from a file may not use the clipboard
     }
   });
-  const code = element("code", {}, text);
+  const words = text.split(/ (?=--)/).map((option) => element("span", { class: "option" }, option)); // not torn at a dash
+  const code = element("code", {}, words.flatMap((word, i) => (i ? [" ", word] : [word])));
   return element("div", { class: "command" }, code, copy);
 }

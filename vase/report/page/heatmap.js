@@ -11,7 +11,7 @@ export class HeatTrack {
     Object.assign(this, timeline);
     this.count = timeline.atypicality[0].length;
     this.sets = timeline.masked.map((list) => new Set(list));
-    this.row = this.count <= 32 ? 11 : 6;
+    this.row = this.count <= 32 ? 12 : 6;
     this.top = timeline.atypicality.flat().reduce((top, alpha) => Math.max(top, alpha), 2 * this.threshold);
     this.canvas = element("canvas", { role: "img", "aria-label": "Atypicality of each latent over training steps" });
     this.value = element("b");

@@ -6,6 +6,7 @@ import { POINTS, traversal } from "vase/strips.js";
 
 const [UNUSED, MASKED, USED] = [0, 1, 2];
 const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
+const INVITATION = "Move a slider, and the picture follows. Start from any image, decode it in any environment.";
 const DREAMS = 8;
 const SHOWN = 12; // latents that are not behind the fold
 const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
@@ -18,6 +19,7 @@ export function liveLatents(section, { live, environments, latents }, painter) {
   const panel = new Panel(section, painter, live, environments, latents);
   section.append(
     element("h2", { id: "live-title" }, "Drag a latent"),
+    element("p", { class: "note" }, INVITATION),
     element(
       "div",
       { class: "live" },
@@ -52,8 +54,8 @@ class Panel {
     const buttons = element(
       "div",
       { class: "buttons" },
-      element("button", { type: "button", click: () => this.reset() }, "Put back"),
-      element("button", { type: "button", click: () => this.dream() }, "Dream"),
+      button("Put back", "the code of the image again", () => this.reset()),
+      button("Dream", "images that the learner makes up in this environment", () => this.dream()),
     );
     return element(
       "div",
@@ -168,9 +170,20 @@ class Panel {
     for (const [other, button] of this.thumbs) button.setAttribute("aria-pressed", String(other === image));
     this.original.src = image.picture;
     this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
+    this.reveal(this.thumbs.get(image));
     this.environment = image.environment;
     this.reset();
     this.tell("pick");
+  }
+
+  /** Scroll the gallery, and nothing else, so that a thumb is in view. */
+  reveal(thumb) {
+    const box = thumb.closest(".gallery");
+    const [inner, outer] = [thumb, box].map((node) => node.getBoundingClientRect());
+    if (inner.left < outer.left || inner.right > outer.right)
+      box.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+    if (inner.top < outer.top || inner.bottom > outer.bottom)
+      box.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
   }
 
   tell(event) {
@@ -303,6 +316,10 @@ class Panel {
   openRows() {
     return this.rows.filter((row) => this.fold.open || this.grid.contains(row.node));
   }
+}
+
+function button(text, title, act) {
+  return element("button", { type: "button", title, click: act }, text);
 }
 
 /** What people call a latent: the name they gave it, or the axis it follows. */

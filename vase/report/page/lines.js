@@ -5,6 +5,7 @@ import { format, indexAt, inView, LEFT, logTicks, RIGHT, stepScale, ticks } from
 
 const HEIGHT = 128;
 const [TOP, BOTTOM] = [8, 8];
+const EDGE = 3; // pixels beyond the first and the last step, so that the dots there are whole
 
 /** Curves [{label, colour, steps, values, dashed, dots}] in one panel. */
 export class LineTrack {
@@ -52,14 +53,15 @@ export class LineTrack {
     const lines = this.switches
       .filter((step) => step > view.start && step < view.end)
       .map((step) => svg("line", { class: "switch", x1: x(step), x2: x(step), y1: 0, y2: HEIGHT }));
+    const room = width - LEFT - RIGHT + 2 * EDGE;
     const clip = svg(
       "svg",
       {
-        x: LEFT,
+        x: LEFT - EDGE,
         y: 0,
-        width: width - LEFT - RIGHT,
+        width: room,
         height: HEIGHT,
-        viewBox: `${LEFT} 0 ${width - LEFT - RIGHT} ${HEIGHT}`,
+        viewBox: `${LEFT - EDGE} 0 ${room} ${HEIGHT}`,
       },
       lines,
       this.curves.map((curve) => this.curve(curve, view, x, y)),

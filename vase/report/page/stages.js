@@ -4,7 +4,8 @@ import { coloured, element, svg } from "vase/elements.js";
 import { format, LEFT, RIGHT, stepScale, ticks } from "vase/chart.js";
 
 const BAR = 26;
-const HEIGHT = 2 * BAR + 34;
+const HEIGHT = 2 * BAR + 8;
+const AXIS = 26; // height of the axis, which has a layer of its own: the cursor passes behind its numbers
 const SIZES = [12, 10]; // of letters, in pixels
 const LETTER = 0.58; // width of an average letter over its size
 
@@ -23,8 +24,9 @@ export class StagesTrack {
     this.switches = timeline.switches;
     const words = "The worlds of the stream above, the inferred environments below";
     this.plot = svg("svg", { role: "img", height: HEIGHT, "aria-label": words });
+    this.axis = svg("svg", { class: "steps", height: AXIS, "aria-hidden": "true" });
     this.legend = legend(Object.values(worlds));
-    this.node = element("div", { class: "track-box stages" }, this.plot, this.legend);
+    this.node = element("div", { class: "track-box stages" }, this.plot, this.axis, this.legend);
   }
 
   draw(view, width) {
@@ -43,8 +45,9 @@ export class StagesTrack {
     const axis = ticks(view.start, view.end, Math.max(3, Math.floor(width / 80)))
       .filter((step) => Number.isInteger(step))
       .map((step) =>
-        svg("text", { class: "axis", x: x(step), y: HEIGHT - 6, "text-anchor": anchor(x(step), width) }, format(step)),
+        svg("text", { class: "axis", x: x(step), y: AXIS - 6, "text-anchor": anchor(x(step), width) }, format(step)),
       );
+    const unit = svg("text", { class: "axis", x: LEFT - 6, y: AXIS - 6, "text-anchor": "end" }, "step");
     const marks = this.switches
       .filter(({ step }) => step > view.start && step < view.end)
       .map(({ step, is_new: isNew, false_alarm: alarm }) =>
@@ -55,8 +58,9 @@ export class StagesTrack {
       );
     const whole = stepScale({ start: 0, end: this.total }, width);
     this.legend.hidden = this.rows[0].every((span) => fitting(span.texts, whole.x(span.end) - whole.x(span.start)));
-    this.plot.setAttribute("width", width);
-    this.plot.replaceChildren(...bars, ...names, ...axis, ...marks);
+    for (const part of [this.plot, this.axis]) part.setAttribute("width", width);
+    this.plot.replaceChildren(...bars, ...names, ...marks);
+    this.axis.replaceChildren(unit, ...axis);
   }
 
   point() {}

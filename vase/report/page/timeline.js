@@ -21,9 +21,10 @@ export function timeline(section, data) {
   const cards = data.timeline.switches.map((change) => card(change, data.environments));
   section.append(
     element("div", { class: "title-row" }, element("h2", { id: "timeline-title" }, "Timeline"), made.toolbar()),
-    element("div", { class: "timeline" }, made.panel(), made.moment.node),
+    element("div", { class: "timeline" }, made.panel()),
     element("div", { class: "cards" }, cards),
   );
+  made.listen();
   made.moveTo(data.timeline.switches[0]?.step ?? data.timeline.total);
   return made;
 }
@@ -31,6 +32,7 @@ export function timeline(section, data) {
 class Timeline {
   constructor(data) {
     this.total = data.timeline.total;
+    this.closing = new AbortController();
     this.view = { start: 0, end: this.total };
     this.tracks = tracks(data);
     this.moment = new Moment(data, (step) => this.moveTo(step));
@@ -65,20 +67,21 @@ class Timeline {
       this.width = width;
       this.draw();
     });
-    this.listen();
     return box;
   }
 
   listen() {
+    const beside = (event) => this.moment.node.contains(event.target);
     const scrub = (event) => {
-      if (event.buttons & 1) this.moveTo(stepScale(this.view, this.width).step(this.place(event)));
+      if (event.buttons & 1 && !beside(event)) this.moveTo(stepScale(this.view, this.width).step(this.place(event)));
     };
     this.box.addEventListener("pointerdown", (event) => {
+      if (beside(event)) return;
       this.box.setPointerCapture(event.pointerId);
       scrub(event);
     });
     this.box.addEventListener("pointermove", scrub);
-    this.box.addEventListener("dblclick", () => this.zoom(0.5));
+    this.box.addEventListener("dblclick", (event) => beside(event) || this.zoom(0.5));
     this.box.addEventListener(
       "wheel",
       (event) => {
@@ -97,8 +100,23 @@ class Timeline {
       }[event.key];
       if (act) act();
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    for (const event of ["beforeprint", "afterprint"]) addEventListener(event, () => this.draw());
+    const until = { signal: this.closing.signal };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), until);
+    for (const event of ["beforeprint", "afterprint"]) addEventListener(event, () => this.draw(), until);
+    const narrow = matchMedia("(max-width: 860px)");
+    narrow.addEventListener("change", () => this.settle(narrow.matches), until);
+    this.settle(narrow.matches);
+  }
+
+  /** What is known of the step stands beside the tracks, or on a phone below the first one: in view while one scrubs. */
+  settle(narrow) {
+    if (narrow) this.tracks[0].node.after(this.moment.node);
+    else this.box.closest(".timeline").append(this.moment.node);
+  }
+
+  /** Listen no more to the window, before another timeline takes its place. */
+  close() {
+    this.closing.abort();
   }
 
   place(event) {

@@ -37,13 +37,15 @@ function table(environments, numbers, names, choose) {
     return coloured(element("tr", {}, element("th", { scope: "row" }, `${s} ${label}`), cells), colour);
   });
   const caption = element("caption", { class: "hidden" }, "State of each latent in each environment");
-  return element(
+  const made = element(
     "table",
     { class: "use" },
     caption,
     element("thead", {}, element("tr", {}, element("td"), head)),
     element("tbody", {}, rows),
   );
+  made.style.setProperty("--latents", numbers.length);
+  return made;
 }
 
 function heading(latent, names, choose) {

@@ -29,6 +29,7 @@ function show(data) {
   if (!data.timeline) return;
   const before = shown && { view: shown.view, cursor: shown.cursor, total: shown.total };
   section.hidden = false;
+  shown?.close();
   section.replaceChildren();
   shown = timeline(section, data);
   const all = !before || (before.view.start === 0 && before.view.end === before.total);
