@@ -30,7 +30,7 @@ class Lock:
         """Refuse to write into a directory that is not the locked one any more, although it has the same name."""
         try:
             same = os.path.samestat(os.stat(self.folder / NAME), os.fstat(self.handle))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             same = False
         if not same:
             raise LostDirectory(
@@ -94,10 +94,10 @@ class LockedDirectory:
     def locked(self) -> Iterator[None]:
         """Lock the directory for this process, and remove what a killed one left half-written."""
         with lock(self.path) as self._lock:
-            for folder in (self.path, self.pictures_path):
-                remove_parts(folder)
-            self.checkpoints.tidy()
             try:
+                for folder in (self.path, self.pictures_path):
+                    remove_parts(folder, self.require_own)
+                self.checkpoints.tidy(self.require_own)
                 yield
             finally:
                 self._lock = None
