@@ -18,8 +18,9 @@ from vase.cli import main
 from vase.files import PART
 from vase.learners.records import Step
 from vase.training import Callback, Interrupted, Run, RunDirectory, train
+from vase.training.advice import explain_divergence
 from vase.training.lock import LostDirectory
-from vase.training.plan import Plan
+from vase.training.plan import Plan, make_plan
 from vase.training.summary import summary
 
 HIDDEN = {".env.local": b"secret", ".pre-commit-config.yaml": b"repos: []", ".state.json.backup": b"mine"}
@@ -171,6 +172,16 @@ def test_a_last_checkpoint_is_called_intact_only_if_it_is(tmp_path: Path, monkey
         train(tmp_path / "run", cheap(), callbacks=[BreakDisk()])
     assert "No checkpoint can be read" in str(error.value)
     assert "intact" not in str(error.value)
+
+
+def test_divergence_names_no_checkpoints_of_another_run(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with run.locked():
+        take_its_place(run.path)
+        found = explain_divergence(FloatingPointError("loss = nan."), run, make_plan(cheap()))
+    assert str(found).startswith("loss = nan. ")
+    assert "run is not the directory any more" in str(found)
+    assert "--from" not in str(found)
 
 
 # ------------------------------------------------------------------------------------------- checkpoints of other runs
