@@ -1,9 +1,11 @@
 """Fuzz what reads untrusted bytes: pictures, manifests, configurations, rows and the names of streams.
 
-    python -m benchmarks.fuzz TARGET [--seconds 60] [--corpus FOLDER]    needs: pip install atheris
+    python -m benchmarks.fuzz [TARGET ...] [--seconds 60] [--found FOLDER] [--record]    needs: pip install atheris
 
-A target takes any bytes. It may refuse them with a ValueError; anything else is a defect. Inputs that found one belong
-into tests/benchmarks/corpus/TARGET, where tests/benchmarks/test_fuzz.py runs them again, beside inputs of hypothesis.
+Each target runs in a process of its own, guided by coverage, from inputs that it accepts. It may refuse bytes with a
+ValueError; anything else is a defect, whose input is left in a file of --found. Such files belong into
+tests/benchmarks/corpus/TARGET, where tests/benchmarks/test_fuzz.py runs them again, beside inputs of hypothesis.
+--record adds the run to results/fuzz/campaign.json, from which the table in docs/security.md is made.
 """
 
 from __future__ import annotations
@@ -11,99 +13,116 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
+import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import time
+import traceback
 from pathlib import Path
+from typing import Any
 
-from vase import checkpoint
-from vase.files import write_json
-from vase.learners.saved_state import require_fitting_weights, saved_config
-from vase.training import RunDirectory
-from vase.training.row_file import read_rows
-from vase.worlds.pictures import read_picture
-from vase.worlds.spec import StreamSpec
+from benchmarks.tables import table
 
+NAMES = ("picture", "manifest", "signed", "config", "rows", "stream")
+RESULT = Path(__file__).parent.parent / "results" / "fuzz" / "campaign.json"
+INSTRUMENTED = ["vase", "PIL", "safetensors"]
+"""Packages whose coverage guides the search."""
 MAX_BYTES = 4096
-KIND = "vase learner"
+_EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
-def picture(data: bytes, folder: Path) -> None:
-    """Decode a picture; its endings do not matter, its content decides."""
-    file = folder / "picture"
-    file.write_bytes(data)
-    with suppress(ValueError):
-        found = read_picture(file, least=(8, 8))
-        assert min(found.size) >= 1
-        assert found.mode in ("L", "RGB")
+def fuzz(target: str, seconds: int, found: Path) -> dict[str, Any]:
+    """Fuzz one target in another process: {"target", "executions", "seconds", "defects"}."""
+    before = set(found.glob(f"{target}-*"))
+    words = [sys.executable, "-m", "benchmarks.fuzz", target, "--seconds", str(seconds), "--found", str(found)]
+    clock = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="vase-fuzz-") as place:
+        inside = {**os.environ, "TMPDIR": place}
+        ended = subprocess.run([*words, "--here"], env=inside, stderr=subprocess.PIPE, text=True, check=False)
+    spent = round(time.monotonic() - clock)
+    executions = _EXECUTIONS.search(ended.stderr)
+    if executions is None:
+        raise SystemExit(f"{target} was not fuzzed:\n{ended.stderr[-2000:]}")
+    defects = sorted(path.name for path in set(found.glob(f"{target}-*")) - before)
+    return {"target": target, "executions": int(executions[1]), "seconds": min(spent, seconds), "defects": defects}
 
 
-def manifest(data: bytes, folder: Path) -> None:
-    """Read a checkpoint with these bytes as its manifest."""
-    (folder / checkpoint.MANIFEST).write_bytes(data)
-    with suppress(checkpoint.CheckpointError):
-        checkpoint.read(folder, KIND)
+def fuzz_here(target: str, seconds: int, found: Path) -> None:
+    """Fuzz one target until the time is over, which ends the process; keep one input for each place of a defect."""
+    atheris = importlib.import_module("atheris")
+    with atheris.instrument_imports(include=INSTRUMENTED):
+        targets = importlib.import_module("benchmarks.fuzz_targets")
+    folder, seeds = (Path(tempfile.mkdtemp()) for _ in range(2))
+    for number, good in enumerate(targets.good_inputs(target)):
+        (seeds / str(number)).write_bytes(good)
+
+    def once(data: bytes) -> None:
+        try:
+            targets.TARGETS[target](data, folder)
+        except Exception as error:
+            keep(data, error, target, found)
+
+    limits = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-rss_limit_mb=4096", "-timeout=300"]
+    artifacts = f"-artifact_prefix={found}/{target}-"
+    atheris.Setup([sys.argv[0], *limits, artifacts, "-print_final_stats=1", str(seeds)], once)
+    atheris.Fuzz()
 
 
-def signed(data: bytes, folder: Path) -> None:
-    """Read a checkpoint whose manifest is correctly signed, and whose values are these bytes as JSON."""
-    try:
-        values = json.loads(data)
-    except (ValueError, RecursionError):
-        return
-    body = {"kind": KIND, "version": checkpoint.VERSION, "files": {}, "values": values}
-    write_json(folder / checkpoint.MANIFEST, {**body, "sha256": checkpoint.manifest_digest(body)})
-    with suppress(ValueError):
-        learner = checkpoint.read(folder, KIND).get("learner")
-        if isinstance(learner, dict):
-            require_fitting_weights(learner, saved_config(learner), own_encoder=False)
+def keep(data: bytes, error: Exception, target: str, found: Path) -> None:
+    """Write the input of a defect to a file that is named after where it was raised, unless there is one."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    path = found / f"{target}-{type(error).__name__}-{Path(last.filename).stem}-{last.lineno}.bin"
+    if not path.exists():
+        path.write_bytes(data)
 
 
-def config(data: bytes, folder: Path) -> None:
-    """Open a run directory with these bytes as its configuration."""
-    (folder / "config.json").write_bytes(data)
-    directory = RunDirectory(folder)
-    for read in (directory.read_config, directory.settings, directory.timeline):
-        with suppress(ValueError):
-            read()
+def record(runs: list[dict[str, Any]], path: Path = RESULT) -> None:
+    """Add runs to those in a file."""
+    earlier = json.loads(path.read_text())["runs"] if path.exists() else []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"runs": [*earlier, *runs]}, indent=1) + "\n")
 
 
-def rows(data: bytes, folder: Path) -> None:
-    """Read rows."""
-    file = folder / "rows.jsonl"
-    file.write_bytes(data)
-    with suppress(ValueError):
-        read_rows(file)
+def results_table(path: Path = RESULT) -> str:
+    """The committed runs as a Markdown table."""
+    if not path.exists():
+        return "No results are committed yet; `python -m benchmarks.fuzz --seconds 180 --record` makes them."
+    runs = json.loads(path.read_text())["runs"]
+    rows = [_line(name, [run for run in runs if run["target"] == name]) for name in NAMES]
+    return table(["target", "inputs", "seconds", "defects"], [*rows, _line("**all**", runs)])
 
 
-def stream(data: bytes, folder: Path) -> None:
-    """Parse the names of a stream; what is accepted must mean the same once it is printed."""
-    with suppress(ValueError):
-        found = StreamSpec.parse(data.decode("utf-8", "surrogateescape"))
-        assert StreamSpec.parse(str(found)) == found
-        assert found.timeline.total >= 1
-
-
-Target = Callable[[bytes, Path], None]
-TARGETS: dict[str, Target] = {one.__name__: one for one in (picture, manifest, signed, config, rows, stream)}
-"""What is fuzzed, by name: bytes, and a folder to put them in."""
+def _line(name: str, runs: list[dict[str, Any]]) -> list[str]:
+    """The sums of some runs."""
+    found = sorted({defect for run in runs for defect in run["defects"]})
+    sums = [sum(run[key] for run in runs) for key in ("executions", "seconds")]
+    return [name, *(f"{value:,}" for value in sums), str(len(found))]
 
 
 def main() -> None:
-    """Fuzz one target with atheris, which ends the process at a defect and leaves the input in a file crash-*."""
+    """Fuzz some targets, one after another."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=tuple(TARGETS))
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--corpus", help="folder of inputs to start from; new ones that reach new code are added")
+    parser.add_argument("targets", nargs="*", choices=[*NAMES, []], metavar="TARGET", help=", ".join(NAMES))
+    parser.add_argument("--seconds", type=int, default=60, help="per target")
+    parser.add_argument("--found", type=Path, default=Path("fuzz-found"), help="folder for the inputs of defects")
+    parser.add_argument("--record", action="store_true", help=f"add the run to results/fuzz/{RESULT.name}")
+    parser.add_argument("--table", action="store_true", help="only print the table of the committed results")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    atheris = importlib.import_module("atheris")
-    with tempfile.TemporaryDirectory(prefix="vase-fuzz-") as name:
-        target, folder = TARGETS[given.target], Path(name)
-        atheris.instrument_all()
-        words = [sys.argv[0], f"-max_total_time={given.seconds}", f"-max_len={MAX_BYTES}", "-rss_limit_mb=4096"]
-        atheris.Setup([*words, *([given.corpus] if given.corpus else [])], lambda data: target(data, folder))
-        atheris.Fuzz()
+    if given.table:
+        print(results_table())
+        return
+    given.found.mkdir(parents=True, exist_ok=True)
+    if given.here:
+        fuzz_here(given.targets[0], given.seconds, given.found)
+    for target in given.targets or NAMES:
+        run = fuzz(target, given.seconds, given.found)
+        said = f"{run['executions']:,} inputs in {run['seconds']} s, {len(run['defects'])} defects"
+        print(f"{target}: {said}", flush=True)
+        if given.record:
+            record([run])
 
 
 if __name__ == "__main__":

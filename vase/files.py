@@ -36,6 +36,14 @@ class HeldFolder:
         """Names of everything in it."""
         return sorted(os.listdir(self.handle))
 
+    def open(self, name: str) -> BinaryIO:
+        """A file to read and to change in place, made if it is missing."""
+        return os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT, 0o644, dir_fd=self.handle), "r+b")
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a file or a folder another name."""
+        os.rename(name, new, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
     def remove(self, name: str) -> None:
         """Delete a file, if it is there."""
         with suppress(FileNotFoundError):
@@ -112,10 +120,10 @@ def _open(path: Path, guard: Guard) -> int:
     return handle
 
 
-def remove_parts(path: Path) -> None:
+def remove_parts(path: Path, guard: Guard = unguarded) -> None:
     """Delete the half-written files that a killed process left in a folder."""
     if path.is_dir():
-        with hold_folder(path) as folder:
+        with hold_folder(path, guard) as folder:
             folder.remove_parts()
 
 

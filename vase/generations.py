@@ -15,7 +15,7 @@ from typing import Any
 
 from vase import checkpoint
 from vase.checkpoint import LEARNER, MANIFEST, CheckpointError, State
-from vase.files import Guard, remove_parts, unguarded
+from vase.files import Guard, hold_folder, remove_parts, unguarded
 
 FOLDER = "checkpoints"
 """Name of the folder within a run directory."""
@@ -86,22 +86,24 @@ class Generations:
                 continue
         return None
 
-    def set_aside_after(self, step: int) -> list[Path]:
+    def set_aside_after(self, step: int, guard: Guard = unguarded) -> list[Path]:
         """Rename the checkpoints of later steps, which no longer count; returns their new names."""
         aside = []
-        for later in [later for later in self.steps() if later > step]:
-            target = self.path(later).with_name(f"replaced-{self.path(later).name}")
+        for later in [self.path(later) for later in self.steps() if later > step]:
+            target = later.with_name(f"replaced-{later.name}")
             if target.exists():
-                checkpoint.remove(target)
-            aside.append(self.path(later).rename(target))
+                checkpoint.remove(target, guard)
+            with hold_folder(self.folder, guard) as folder:
+                folder.rename(later.name, target.name)
+            aside.append(target)
         return aside
 
-    def tidy(self) -> None:
+    def tidy(self, guard: Guard = unguarded) -> None:
         """Delete what a killed process left: half-written files, and tensors without a manifest."""
         for folder in list(self._folders()):
-            remove_parts(folder)
+            remove_parts(folder, guard)
             if not (folder / MANIFEST).exists():
-                checkpoint.remove(folder)
+                checkpoint.remove(folder, guard)
 
 
 def load_learner(folder: Path) -> State:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
-from benchmarks.fuzz import KIND, TARGETS
-from vase import VASE, VASEConfig, checkpoint
-from vase.training.settings import RunSettings
+from benchmarks import fuzz
+from benchmarks.fuzz_targets import CONFIG, KIND, ROW, TARGETS, good_inputs, good_manifest
+from vase.worlds.spec import StreamSpec
 
 CORPUS = Path(__file__).parent / "corpus"
-FORMATS = {"PNG": {}, "GIF": {}, "TIFF": {"compression": "tiff_lzw"}, "JPEG": {}, "BMP": {}, "WEBP": {}, "PPM": {}}
 BUDGET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-
-
-def pictures() -> Iterator[bytes]:
-    pixels = np.arange(12 * 9 * 3, dtype=np.uint8).reshape(12, 9, 3)
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    for name, options in FORMATS.items():
-        file = io.BytesIO()
-        extra = {} if name in ("GIF", "BMP", "PPM") else {"exif": exif}
-        Image.fromarray(pixels).save(file, name, **options, **extra)
-        yield file.getvalue()
-    for mode in ("1", "P", "LA", "RGBA", "I;16"):
-        file = io.BytesIO()
-        Image.fromarray(pixels).convert("L" if mode == "I;16" else mode).save(file, "PNG")
-        yield file.getvalue()
 
 
 def damaged(data: st.DataObject, good: bytes) -> bytes:
@@ -70,7 +51,7 @@ def test_corpora_are_of_targets_that_exist() -> None:
     assert {path.parent.name for path in CORPUS.rglob("*.bin")} <= set(TARGETS)
 
 
-GOOD = list(pictures())
+GOOD = good_inputs("picture")
 
 
 @BUDGET
@@ -87,14 +68,9 @@ def test_anything(tmp_path: Path, name: str, content: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def manifest() -> bytes:
     """The manifest of a small learner."""
-    folder = tmp_path_factory.mktemp("learner")
-    small = {"network.latents": 4, "network.hidden": 16, "network.channels": (4, 4), "dreaming.pool": 8}
-    model = VASE(VASEConfig.smoke((1, 16, 16)).with_values(small), device="cpu")
-    model.partial_fit(np.zeros((4, 16, 16), np.uint8))
-    model.save(folder)
-    return (folder / checkpoint.MANIFEST).read_bytes()
+    return good_manifest()
 
 
 @BUDGET
@@ -105,23 +81,10 @@ def test_damaged_manifests(tmp_path: Path, manifest: bytes, data: st.DataObject)
     TARGETS["signed"](json.dumps(values).encode(), tmp_path)
 
 
-CONFIG = {
-    "format": 2,
-    "settings": RunSettings().to_dict(),
-    "stages": [["mnist", 5], ["folder:a", 7]],
-    "sources": {},
-    "config": VASEConfig().to_dict(),
-    "versions": {},
-}
-
-
 @BUDGET
 @given(st.data())
 def test_damaged_configurations(tmp_path: Path, data: st.DataObject) -> None:
     TARGETS["config"](json.dumps(replaced(data, CONFIG)).encode(), tmp_path)
-
-
-ROW = {"kind": "probe", "step": 3, "world": "mnist", "probe": "identity", "mode": "frozen", "accuracy": 0.5}
 
 
 @BUDGET
@@ -146,10 +109,60 @@ def test_a_target_finds_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def broken(path: Path) -> None:
         raise KeyError(path.name)
 
-    monkeypatch.setattr("benchmarks.fuzz.read_rows", broken)
+    monkeypatch.setattr("benchmarks.fuzz_targets.read_rows", broken)
     with pytest.raises(KeyError):
         TARGETS["rows"](b"", tmp_path)
 
 
 def test_the_kind_is_that_of_saved_learners(manifest: bytes) -> None:
     assert json.loads(manifest)["kind"] == KIND
+
+
+def test_the_fuzzer_knows_all_targets() -> None:
+    assert tuple(TARGETS) == fuzz.NAMES
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in ("manifest", "signed")])
+def test_inputs_to_start_from_pass(tmp_path: Path, name: str) -> None:
+    for good in good_inputs(name):
+        TARGETS[name](good, tmp_path)
+
+
+def test_streams_to_start_from_are_accepted() -> None:
+    assert [str(StreamSpec.parse(good.decode())) for good in good_inputs("stream")] == [
+        "mnist",
+        "moving-digits:12*500,folder:a b*20",
+        "soft-faces,inverse-cifar10:classes=0-4+7",
+    ]
+
+
+def test_one_input_is_kept_for_each_place_of_a_defect(tmp_path: Path) -> None:
+    def fail(kind: type[Exception]) -> None:
+        try:
+            raise kind
+        except kind as error:
+            fuzz.keep(kind.__name__.encode(), error, "rows", tmp_path)
+
+    for kind in (KeyError, TypeError, KeyError):
+        fail(kind)
+    found = {path.name.split("-")[1]: path.read_bytes() for path in tmp_path.iterdir()}
+    assert found == {"KeyError": b"KeyError", "TypeError": b"TypeError"}
+    assert all(path.name.startswith("rows-") for path in tmp_path.iterdir())
+
+
+def test_the_table_adds_runs_up(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "campaign.json"
+    assert fuzz.results_table(path).startswith("No results")
+    fuzz.record([{"target": "rows", "executions": 1000, "seconds": 20, "defects": ["a"]}], path)
+    fuzz.record([{"target": "rows", "executions": 500, "seconds": 10, "defects": ["a", "b"]}], path)
+    fuzz.record([{"target": "stream", "executions": 7, "seconds": 1, "defects": []}], path)
+    lines = fuzz.results_table(path).splitlines()
+    assert "| rows | 1,500 | 30 | 2 |" in lines
+    assert "| picture | 0 | 0 | 0 |" in lines
+    assert lines[-1] == "| **all** | 1,507 | 31 | 2 |"
+
+
+def test_a_process_that_fuzzes_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", shutil.which("true"))
+    with pytest.raises(SystemExit, match="rows was not fuzzed"):
+        fuzz.fuzz("rows", 1, tmp_path)

@@ -150,5 +150,5 @@ def test_a_stopped_process_does_not_touch_the_run_that_took_its_place(tmp_path: 
     finally:
         old.kill()
     assert old.returncode == 2
-    assert "run is not the directory any more in which this process was training" in said
+    assert "run is not the directory any more in which this process was working" in said
     assert {path: path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file()} == before

@@ -93,6 +93,19 @@ def test_names_are_kept_with_the_run(explorer: Local, run: RunDirectory) -> None
     assert run.latent_names() == {}
 
 
+def test_names_that_cannot_be_saved_are_refused_with_the_reason(
+    explorer: Local, run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: RunDirectory, names: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(RunDirectory, "write_latent_names", refuse)
+    answer = explorer.ask("names", {"model": NEWEST, "names": {"2": "slant"}})
+    assert answer.status == 409
+    assert answer.json == {"error": "The names cannot be saved: Read-only file system"}
+    assert explorer.ask("model?id=0@120").json["latents"]["own"] == {}
+
+
 def peak() -> int:
     """The most memory that this process, with its server, has ever had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from vase.explorer.models import Model, Models, atypicality_of_latents, kl_of_latents
 from vase.report.decoder import export_decoder
 from vase.training import RunDirectory, RunSettings, train
+from vase.training.lock import LostDirectory
 
 
 def test_every_checkpoint_of_every_run_can_be_chosen(run: RunDirectory) -> None:
@@ -35,6 +37,18 @@ def test_a_run_without_checkpoint_is_named(run: RunDirectory, tmp_path: Path) ->
     (tmp_path / "config.json").write_bytes((run.path / "config.json").read_bytes())
     with pytest.raises(FileNotFoundError, match=r"no checkpoint to explore; train first"):
         Models([tmp_path])
+
+
+def test_names_are_not_saved_with_a_run_that_took_the_place_of_the_explored_one(
+    run: RunDirectory, tmp_path: Path
+) -> None:
+    shutil.copytree(run.path, tmp_path / "run")
+    explored = Models([tmp_path / "run"]).directories[0]
+    (tmp_path / "run").rename(tmp_path / "gone")
+    shutil.copytree(run.path, tmp_path / "run")
+    with pytest.raises(LostDirectory, match="Nothing was written to it"):
+        explored.write_latent_names({2: "slant"})
+    assert not (tmp_path / "run" / "latents.json").exists()
 
 
 def test_the_page_has_what_sliders_need_but_no_weights(model: Model) -> None:

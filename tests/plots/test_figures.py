@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from operator import methodcaller
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from cheap_runs import cheap
 from drawn import assert_readable, words
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -24,8 +26,10 @@ from vase.plots.curves import atypicality, probe_curves
 from vase.plots.latents import latent_use
 from vase.plots.page import overview
 from vase.plots.pictures import order_latents, reconstructions, traversals, traverse
-from vase.plots.run import write_figures
+from vase.plots.run import write_figures, write_run_figures
 from vase.plots.style import faded, new_figure, rgb, strip
+from vase.training import RunDirectory, train
+from vase.training.lock import LostDirectory
 from vase.worlds import Schedule
 
 NAMES = {"overview", "atypicality", "probes", "latents", "traversals", "reconstructions"}
@@ -299,3 +303,21 @@ def test_scores_of_the_frozen_encoder_have_panels_of_their_own(record: Record) -
     assert len(both.axes) == len(plain.axes) + 1
     assert "frozen probes" in titles[-1]
     assert [line.get_ydata().tolist() for line in both.axes[-1].lines if line.get_marker() == "o"] == [[0.7]]
+
+
+def test_no_figures_are_drawn_into_a_run_that_took_the_place_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read = tmp_path / "run", run.open_run
+    train(path, cheap())
+
+    def read_and_take_its_place(directory: RunDirectory, data: str | None) -> Any:
+        found = read(directory, data)
+        path.rename(tmp_path / "gone")
+        shutil.copytree(tmp_path / "gone", path)
+        return found
+
+    monkeypatch.setattr(run, "open_run", read_and_take_its_place)
+    with pytest.raises(LostDirectory):
+        write_run_figures(path)
+    assert not (path / "figures").exists()

@@ -12,12 +12,14 @@ import pytest
 
 from vase.cli import make_parser
 from vase.cli.options import given_settings, new_settings
+from vase.report import build
 from vase.report.build import write_report
 from vase.report.bundle import SCRIPTS, STYLES, page, source
 from vase.report.facts import commands
 from vase.report.pictures import data_uri
 from vase.report.tables import rows_of
 from vase.training import RunDirectory, RunSettings
+from vase.training.lock import LostDirectory
 
 PAGE = Path(__file__).parents[2] / "vase" / "report" / "page"
 
@@ -34,6 +36,23 @@ def test_the_report_stands_in_the_folder_of_the_run(run: RunDirectory, report: P
     assert len(data["environments"]) == 2
     assert len(data["live"]["images"]) == 16
     assert sorted(data["live"]["order"]) == list(range(10))
+
+
+def test_no_report_is_written_into_a_run_that_took_the_place_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+
+    def take_its_place(run_dir: Path, data: str | None) -> tuple[dict[str, str]]:
+        path.rename(tmp_path / "gone")
+        path.mkdir()
+        return ({"title": "the run before"},)
+
+    monkeypatch.setattr(build, "open_report", take_its_place)
+    with pytest.raises(LostDirectory):
+        write_report(path)
+    assert not list(path.iterdir())
 
 
 def test_nothing_is_fetched(report: Path) -> None:

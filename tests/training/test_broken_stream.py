@@ -51,6 +51,22 @@ def test_another_error_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     assert steps_of(tmp_path / "run") == [0, 2]
 
 
+def test_a_run_that_was_moved_away_is_not_resumed_in_its_old_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unplug_and_move(self: Schedule, t: int) -> Batch:
+        if t == 3:
+            (tmp_path / "run").rename(tmp_path / "gone")
+            raise OSError("the camera is gone")
+        return DRAW(self, t)
+
+    monkeypatch.setattr(Schedule, "batch", unplug_and_move)
+    with pytest.raises(BrokenStream, match=r"\(the camera is gone\)\. .*run is not the directory any more") as caught:
+        train(tmp_path / "run", SETTINGS)
+    assert "--resume" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_full_disk_at_the_same_time_does_not_hide_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unplug_and_fill(self: Schedule, t: int) -> Batch:
         if t == 3:

@@ -18,7 +18,9 @@ from vase.cli import main
 from vase.files import PART
 from vase.learners.records import Step
 from vase.training import Callback, Interrupted, Run, RunDirectory, train
+from vase.training.advice import explain_divergence
 from vase.training.lock import LostDirectory
+from vase.training.plan import Plan, make_plan
 from vase.training.summary import summary
 
 HIDDEN = {".env.local": b"secret", ".pre-commit-config.yaml": b"repos: []", ".state.json.backup": b"mine"}
@@ -108,6 +110,47 @@ def test_a_commit_under_way_leaves_the_new_run_alone(tmp_path: Path, monkeypatch
     assert content(run) == content(tmp_path / "alone")
 
 
+def take_its_place(run: Path) -> None:
+    """Move a run away, and train another one in its place."""
+    run.rename(run.with_name("gone"))
+    train(run, cheap(seed=1))
+
+
+def test_the_rows_of_a_new_run_are_not_opened_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its first file and its rows."""
+    run, write = tmp_path / "run", RunDirectory.write_config
+
+    def write_once(self: RunDirectory, plan: Plan) -> None:
+        write(self, plan)
+        monkeypatch.undo()
+        take_its_place(run)
+
+    monkeypatch.setattr(RunDirectory, "write_config", write_once)
+    with pytest.raises(LostDirectory):
+        train(run, cheap())
+    train(tmp_path / "alone", cheap(seed=1))
+    assert content(run) == content(tmp_path / "alone")
+
+
+def test_checkpoints_of_a_new_run_are_not_set_aside_by_another_process(tmp_path: Path) -> None:
+    """Between reading the newest intact checkpoint and renaming the damaged one."""
+
+    class TakeItsPlace(Callback):
+        def on_note(self, text: str) -> None:
+            if "instead" in text:
+                take_its_place(tmp_path / "run")
+
+    with pytest.raises(Interrupted):
+        train(tmp_path / "run", cheap(), callbacks=[StopAt(10)])
+    (RunDirectory(tmp_path / "run").checkpoints.path(10) / MANIFEST).write_text("{}")
+    with pytest.raises(LostDirectory):
+        train(tmp_path / "run", resume=True, callbacks=[TakeItsPlace()])
+    assert steps_of(tmp_path / "run") == [12, 16, 20]
+    assert steps_of(tmp_path / "gone") == [4, 8, 10]
+
+
 def test_a_deleted_directory_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(LostDirectory):
         train(tmp_path / "run", cheap(), callbacks=[Replace(other=False)])
@@ -129,6 +172,16 @@ def test_a_last_checkpoint_is_called_intact_only_if_it_is(tmp_path: Path, monkey
         train(tmp_path / "run", cheap(), callbacks=[BreakDisk()])
     assert "No checkpoint can be read" in str(error.value)
     assert "intact" not in str(error.value)
+
+
+def test_divergence_names_no_checkpoints_of_another_run(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with run.locked():
+        take_its_place(run.path)
+        found = explain_divergence(FloatingPointError("loss = nan."), run, make_plan(cheap()))
+    assert str(found).startswith("loss = nan. ")
+    assert "run is not the directory any more" in str(found)
+    assert "--from" not in str(found)
 
 
 # ------------------------------------------------------------------------------------------- checkpoints of other runs

@@ -16,8 +16,10 @@ from stop_at import StopAt
 from vase import VASE, VASEConfig
 from vase.checkpoint import CheckpointError
 from vase.cli import main
+from vase.files import PART
 from vase.learners.records import Step
 from vase.training import Callback, Interrupted, Run, RunDirectory, fork, train
+from vase.training.plan import Plan
 from vase.training.summary import describe, summary
 
 TINY = {"stream": "digits:12*8", "canvas": 16, "checkpoint_every": 2, "learner": "vase"}
@@ -62,6 +64,35 @@ def test_the_newest_checkpoint_and_names_that_are_taken(run: Path) -> None:
     assert steps_of(run.with_name("run-from-6")) == [6]
     assert main(["train", "--resume", "--out", str(run), "--from", "latest", "--quiet"]) == 0
     assert RunDirectory(run.with_name("run-from-6-3")).is_complete()
+
+
+def test_two_forks_at_once_are_two_forks(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-Z after the first file of a fork, the same command again, fg."""
+    write, forks = RunDirectory.write_config, []
+
+    def write_once(self: RunDirectory, plan: Plan, parent: dict[str, object]) -> None:
+        write(self, plan, parent)
+        monkeypatch.undo()
+        forks.append(fork(run))
+
+    monkeypatch.setattr(RunDirectory, "write_config", write_once)
+    forks.append(fork(run))
+    assert [path.name for path in forks] == ["run-from-6", "run-from-6-2"]
+    for path in forks:
+        assert RunDirectory(path).read_config()["parent"]["step"] == 6
+        assert steps_of(path) == [6]
+    assert not list(run.parent.glob(f".*{PART}"))
+
+
+def test_what_a_killed_fork_left_is_removed(run: Path) -> None:
+    left = run.parent / f".run-from-6.0123abcd{PART}"
+    left.mkdir()
+    (left / "config.json").write_text("{}")
+    other = run.parent / f".another-from-6.0123abcd{PART}"
+    other.mkdir()
+    assert fork(run).name == "run-from-6"
+    assert not left.exists()
+    assert other.exists()
 
 
 def test_refusals(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

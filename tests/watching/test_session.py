@@ -21,6 +21,7 @@ import vase
 from vase import VASE, ShiftMonitor, VASEConfig, checkpoint
 from vase.learners.change import Change
 from vase.rows import Row
+from vase.training.lock import LostDirectory
 from vase.watching.camera import Camera
 from vase.watching.directory import WatchDirectory
 from vase.watching.observer import Observer
@@ -94,6 +95,24 @@ def test_a_snapshot_of_each_environment_is_kept(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(Image.open(folder / "000.png")), frames[15])  # the last of batch 1
     np.testing.assert_array_equal(np.asarray(Image.open(folder / "001.png")), frames[23 * 16 - 1])
     assert [step.snapshot.name for step in steps if step.snapshot] == ["000.png", "001.png", "000.png"]
+
+
+def test_the_rows_of_a_new_watch_are_not_opened_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-Z between its first file and its rows, mv, the same command again, fg."""
+    out, frames, write = tmp_path / "out", film((DAY, 32)), WatchDirectory.write
+
+    def write_once(self: WatchDirectory, *arguments: Any) -> None:
+        write(self, *arguments)
+        monkeypatch.undo()
+        out.rename(tmp_path / "gone")
+        list(watch(iter(frames), out=out, settings=MONITOR))
+
+    monkeypatch.setattr(WatchDirectory, "write", write_once)
+    with pytest.raises(LostDirectory):
+        list(watch(iter(frames), out=out, settings=MONITOR))
+    assert [row["kind"] for row in rows(out)].count("step") == 2
 
 
 def interrupted(source: Any, out: Path, after: int, settings: WatchSettings = MONITOR) -> None:

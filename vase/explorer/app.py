@@ -147,7 +147,10 @@ class Answers:
         """Save the names of latents with the run."""
         model = self.shelf.open(question.get("model"))
         named = questions.latent_names(question, model.learner.n_latents)
-        model.directory.write_latent_names(named)
+        try:
+            model.directory.write_latent_names(named)
+        except OSError as error:
+            raise Refused(409, f"The names cannot be saved: {error.strerror or error}") from error
         self.shelf.renamed(model.directory, named)
         return JSONResponse({"names": {str(latent): name for latent, name in named.items()}})
 

@@ -58,6 +58,7 @@ class Models:
         self._open: OrderedDict[str, Model] = OrderedDict()
         for directory in self.directories:
             directory.read_config()
+            directory.remember()
         if not self.choices():
             names = ", ".join(str(directory.path) for directory in self.directories) or "no run"
             raise FileNotFoundError(f"{names}: no checkpoint to explore; train first with vase train.")

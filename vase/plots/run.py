@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from vase.files import Guard, unguarded
 from vase.learners.change import Change
 from vase.learners.protocol import Decodes, InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
@@ -34,11 +35,12 @@ def write_run_figures(
 ) -> list[Path]:
     """Draw every figure of a run, finished or not, into `out`, by default its folder figures/; returns the files."""
     directory = RunDirectory(run_dir)
+    directory.remember()
     learner, plan, record = open_run(directory, data)
     images = {s: held_out(plan, world, s, IMAGES) for s, world in record.world_of.items()}
-    folder = directory.figures_path if out is None else Path(out)
+    folder, guard = (directory.figures_path, directory.require_own) if out is None else (Path(out), unguarded)
     try:
-        return write_figures(folder, learner, record, images)
+        return write_figures(folder, learner, record, images, guard)
     except OSError as error:
         if error.errno is None:
             raise
@@ -46,7 +48,9 @@ def write_run_figures(
         raise OSError(f"{folder} cannot be written ({reason}); name another folder with --out.") from error
 
 
-def write_figures(folder: Path, learner: Learner, record: Record, images_by_environment: Images) -> list[Path]:
+def write_figures(
+    folder: Path, learner: Learner, record: Record, images_by_environment: Images, guard: Guard = unguarded
+) -> list[Path]:
     """Draw every figure of a run into a folder, as PNG; returns the files.
 
     Figures of what the learner cannot do or the rows do not tell are left out. Traversals and reconstructions show the
@@ -71,7 +75,7 @@ def write_figures(folder: Path, learner: Learner, record: Record, images_by_envi
     for start in range(0, len(changes), CHANGES):
         name = f"changes-{1 + start // CHANGES}" if start else "changes"
         figures[name] = partial(change_figure, changes[start : start + CHANGES])
-    return [save(draw(), Path(folder) / f"{name}.png") for name, draw in figures.items()]
+    return [save(draw(), Path(folder) / f"{name}.png", guard=guard) for name, draw in figures.items()]
 
 
 def _changes(record: Record) -> list[Change]:

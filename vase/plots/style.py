@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from vase.files import replacing
+from vase.files import Guard, replacing, unguarded
 
 WORLD_COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),  # Okabe and Ito
@@ -70,9 +70,9 @@ def blank_grid(figure: Figure | SubFigure, count: int, columns: int, least: int 
     return axes
 
 
-def save(figure: Figure, path: Path, dpi: int = 150) -> Path:
+def save(figure: Figure, path: Path, dpi: int = 150, guard: Guard = unguarded) -> Path:
     """Write a PNG, replacing an older one in a single move."""
-    with styled(), replacing(path) as file:
+    with styled(), replacing(path, guard) as file:
         figure.savefig(file, dpi=dpi, format="png", metadata={"Software": None})
     return path
 

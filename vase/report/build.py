@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vase.files import write_bytes
+from vase.files import Guard, unguarded, write_bytes
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.metrics.latents import learner_states
 from vase.metrics.record import Record
@@ -32,10 +32,12 @@ def write_report(
     run_dir: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, data: str | None = None
 ) -> Path:
     """Write the report of a run, finished or not; returns the file, report.html in the run's folder unless told."""
-    path = RunDirectory(run_dir).path / FILE if out is None else Path(out)
+    directory = RunDirectory(run_dir)
+    directory.remember()
+    path, guard = (directory.path / FILE, directory.require_own) if out is None else (Path(out), unguarded)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file, e.g. {path / FILE}.")
-    return write_page(path, open_report(run_dir, data=data)[0])
+    return write_page(path, open_report(run_dir, data=data)[0], guard)
 
 
 def open_report(
@@ -48,9 +50,9 @@ def open_report(
     return report_data(directory, learner, record, live_latents(learner, images)), learner, images
 
 
-def write_page(path: Path, shown: dict[str, Any]) -> Path:
+def write_page(path: Path, shown: dict[str, Any], guard: Guard = unguarded) -> Path:
     """Write what a page shows as one file; returns it."""
-    write_bytes(path, page(f"{shown['title']} · VASE", shown).encode())
+    write_bytes(path, page(f"{shown['title']} · VASE", shown).encode(), guard)
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from vase.training.directory import RunDirectory
+from vase.training.lock import LostDirectory
 from vase.training.plan import Plan
 
 
@@ -30,6 +31,10 @@ def _last_checkpoint(directory: RunDirectory) -> str:
 
 def explain_divergence(error: FloatingPointError, directory: RunDirectory, plan: Plan) -> FloatingPointError:
     """A FloatingPointError of a learner, with a command that continues from before it, at half the learning rate."""
+    try:
+        directory.require_own()
+    except LostDirectory as lost:
+        return FloatingPointError(f"{error} {lost}")
     steps = directory.checkpoints.steps()
     if not steps:
         return error

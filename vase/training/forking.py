@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-from itertools import count
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from vase.checkpoint import State
 from vase.files import PART, write_bytes
 from vase.learners.protocol import Learner, Reconfigures
 from vase.training.directory import RunDirectory
+from vase.training.lock import lock
 from vase.training.plan import Plan, build_learner
 from vase.training.resume import Note, resumed_plan
 from vase.training.row_file import prefix
@@ -43,7 +46,7 @@ def fork(
     state["run"] |= changes
     plan.schedule.load_state_dict(state["run"]["schedule"])
     state["run"]["schedule"] = plan.schedule.state_dict()
-    return _create(_free_name(parent.path, origin["step"]), plan, parent, state, origin)
+    return _create(f"{parent.path.resolve().name}-from-{origin['step']}", plan, parent, state, origin)
 
 
 def _reconfigured(learner: Learner, state: State, parent: RunDirectory) -> State:
@@ -59,24 +62,38 @@ def _reconfigured(learner: Learner, state: State, parent: RunDirectory) -> State
     return learner.state_dict()
 
 
-def _free_name(parent: Path, step: int) -> Path:
-    name = f"{parent.resolve().name}-from-{step}"
-    names = (name if number == 1 else f"{name}-{number}" for number in count(1))
-    return next(path for name in names if not (path := parent.parent / name).exists())
-
-
-def _create(path: Path, plan: Plan, parent: RunDirectory, state: State, origin: dict[str, Any]) -> Path:
-    """Write the directory under another name first: a fork is there as a whole or not at all."""
-    part = path.with_name(f".{path.name}{PART}")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+def _create(name: str, plan: Plan, parent: RunDirectory, state: State, origin: dict[str, Any]) -> Path:
+    """Write the directory under a name that nobody else has: a fork is there as a whole or not at all."""
+    _remove_parts(parent.path.parent, name)
+    directory = RunDirectory(parent.path.parent / f".{name}.{secrets.token_hex(4)}{PART}")
     try:
-        directory = RunDirectory(part)
-        directory.write_config(plan, parent=origin)
-        write_bytes(directory.rows_path, prefix(parent.rows_path, state["run"]["rows"]))
-        directory.save(state)
-        part.rename(path)
+        with directory.locked():
+            directory.write_config(plan, parent=origin)
+            rows = prefix(parent.rows_path, state["run"]["rows"])
+            write_bytes(directory.rows_path, rows, directory.require_own)
+            directory.save(state)
+            return _rename(directory.path, name)
     except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(directory.path, ignore_errors=True)
         raise
-    return path
+
+
+def _remove_parts(folder: Path, name: str) -> None:
+    """Delete what killed processes left of forks of this name; that of a process that lives is locked."""
+    for part in folder.glob(f".{escape(name)}.*{PART}"):
+        with suppress(OSError), lock(part):
+            shutil.rmtree(part)
+
+
+def _rename(part: Path, name: str) -> Path:
+    """Give a finished fork its name, with a number if that is taken."""
+    path, number = part.with_name(name), 1
+    while True:
+        try:
+            if not path.exists():
+                return part.rename(path)
+        except OSError:
+            if not path.exists():
+                raise
+        number += 1
+        path = part.with_name(f"{name}-{number}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,31 +17,33 @@ NAME = ".lock"
 
 
 class LostDirectory(OSError):
-    """The directory was deleted, moved or replaced while this process was training in it."""
+    """The directory was deleted, moved or replaced while this process was using it."""
 
 
 @dataclass(frozen=True)
-class Lock:
-    """A held lock; it ends with the process, however it ends."""
+class Held:
+    """A directory that this process holds by an open handle: of its lock, which ends with the process, or of itself."""
 
     folder: Path
     handle: int
+    name: str = NAME
+    """What the handle is of, within the directory; empty for the directory."""
 
-    def require_held(self) -> None:
-        """Refuse to write into a directory that is not the locked one any more, although it has the same name."""
+    def require(self) -> None:
+        """Refuse to write into a directory that is not the held one any more, although it has the same name."""
         try:
-            same = os.path.samestat(os.stat(self.folder / NAME), os.fstat(self.handle))
-        except FileNotFoundError:
+            same = os.path.samestat(os.stat(self.folder / self.name), os.fstat(self.handle))
+        except (FileNotFoundError, NotADirectoryError):
             same = False
         if not same:
             raise LostDirectory(
-                f"{self.folder} is not the directory any more in which this process was training: it was deleted, "
-                "moved or replaced meanwhile. Nothing was written to it; if it was moved, resume it there."
+                f"{self.folder} is not the directory any more in which this process was working: it was deleted, "
+                "moved or replaced meanwhile. Nothing was written to it; if it was moved, go on there."
             )
 
 
 @contextmanager
-def lock(folder: Path) -> Iterator[Lock]:
+def lock(folder: Path) -> Iterator[Held]:
     """Make a folder, and lock it against other processes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,7 @@ def lock(folder: Path) -> Iterator[Lock]:
             raise FileExistsError(
                 f"{folder}: another process is training there; wait for it, or name another one with --out."
             ) from None
-        yield Lock(folder, handle)
+        yield Held(folder, handle)
     finally:
         os.close(handle)
 
@@ -76,7 +79,7 @@ class LockedDirectory:
         self.checkpoints = Generations(self.path / FOLDER)
         self.pictures_path = self.path / pictures
         self._kind, self._marker = kind, self.path / marker
-        self._lock: Lock | None = None
+        self._held: Held | None = None
 
     def exists(self) -> bool:
         """Whether something was started here."""
@@ -93,16 +96,26 @@ class LockedDirectory:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the directory for this process, and remove what a killed one left half-written."""
-        with lock(self.path) as self._lock:
-            for folder in (self.path, self.pictures_path):
-                remove_parts(folder)
-            self.checkpoints.tidy()
+        with lock(self.path) as self._held:
             try:
+                for folder in (self.path, self.pictures_path):
+                    remove_parts(folder, self.require_own)
+                self.checkpoints.tidy(self.require_own)
                 yield
             finally:
-                self._lock = None
+                self._held = None
+
+    def remember(self) -> None:
+        """Hold the directory without a lock, before reading what is written about it later.
+
+        Nothing happens if it cannot be opened: nothing can be written to it either.
+        """
+        with suppress(OSError):
+            handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            weakref.finalize(self, os.close, handle)
+            self._held = Held(self.path, handle, "")
 
     def require_own(self) -> None:
-        """Refuse to write, once locked, into a directory that has taken the place of the locked one."""
-        if self._lock is not None:
-            self._lock.require_held()
+        """Refuse to write, once locked or remembered, into a directory that has taken the place of that one."""
+        if self._held is not None:
+            self._held.require()

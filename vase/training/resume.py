@@ -78,7 +78,7 @@ def continued_state(directory: RunDirectory, plan: Plan, note: Note) -> State:
     require_own_state(directory, state, plan)
     if plan.timeline != directory.timeline():
         directory.write_stages(plan.timeline)
-    for path in directory.checkpoints.set_aside_after(state["run"]["step"]):
+    for path in directory.checkpoints.set_aside_after(state["run"]["step"], directory.require_own):
         note(f"{path} is a checkpoint that is not used any more; delete it if you do not need it")
     return state
 

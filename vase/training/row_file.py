@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from vase.files import Guard, hold_folder, unguarded
 from vase.rows import Row, misfit
 
 START: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
@@ -19,9 +20,10 @@ START: dict[str, Any] = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
 class RowWriter:
     """Appends rows. Its position is the size and the hash of the file: a resume verifies and cuts it."""
 
-    def __init__(self, path: Path, position: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, position: Mapping[str, Any], guard: Guard = unguarded) -> None:
         """Open the file and truncate whatever a dead process wrote after the given position."""
-        self._file = path.open("r+b" if path.exists() else "w+b")
+        with hold_folder(path.parent, guard) as folder:
+            self._file = folder.open(path.name)
         data = self._file.read(int(position["bytes"]))
         try:
             self._digest = _verified(path, data, position)

@@ -204,7 +204,8 @@ def _open_directory(run: Run, resume: bool, note: Note, stack: ExitStack) -> Sta
             f"{directory.checkpoints.folder} has no checkpoint, though the run has rows: restore it from a copy, or "
             "start a new run."
         )
-    run.rows = RowWriter(directory.rows_path, START if state is None else state["run"]["rows"])
+    position = START if state is None else state["run"]["rows"]
+    run.rows = RowWriter(directory.rows_path, position, directory.require_own)
     stack.callback(run.rows.close)
     return state
 

@@ -178,7 +178,7 @@ class Session:
         if directory.exists() and directory.checkpoints.steps():
             position = self._restore(directory)
         directory.write(self.settings, self.learner.config, self.learner.name)
-        self._rows = RowWriter(directory.rows_path, position)
+        self._rows = RowWriter(directory.rows_path, position, directory.require_own)
         stack.callback(self._rows.close)
 
     def _restore(self, directory: WatchDirectory) -> Mapping[str, Any]:
