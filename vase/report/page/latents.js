@@ -6,7 +6,7 @@ import { POINTS, traversal } from "vase/strips.js";
 
 const [UNUSED, MASKED, USED] = [0, 1, 2];
 const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
-const INVITATION = "Move a slider, and the picture follows. Start from any image, decode it in any environment.";
+const INVITATION = "Move a slider, and the picture follows.";
 const DREAMS = 8;
 const SHOWN = 12; // latents that are not behind the fold
 const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
