@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+SETTLE = """() => {
+  scrollTo(0, 0); // what sticks to the top lies on nothing there
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+"""Tracks are drawn again for a new width."""
+
 WEAK = """() => {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const painted = (colours) => {
@@ -25,7 +31,7 @@ WEAK = """() => {
   const weak = [];
   for (const node of document.querySelectorAll("body *")) {
     const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
-    if (!own || !node.checkVisibility() || node.closest(".hidden, option, script, noscript")) continue;
+    if (!own || !node.checkVisibility() || node.closest(".hidden, option, title, script, noscript")) continue;
     const style = getComputedStyle(node);
     const bar = node.closest("svg .bar")?.querySelector("rect"); // SVG text stands on its section, or on a bar
     const back = [...behind(node.closest("svg") ?? node), ...(bar ? [getComputedStyle(bar).fill] : [])];
@@ -46,7 +52,7 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, select, canvas
 SMALL = """() => [...document.querySelectorAll("button, select, summary, .choice, input:not(.choice input, .hidden)")]
   .filter((one) => one.checkVisibility())
   .map((one) => [one, one.getBoundingClientRect()])
-  .filter(([, { width, height }]) => Math.min(width, height) < 23.9)
+  .filter(([, { width, height }]) => width > 0 && Math.min(width, height) < 23.9)
   .map(([one, { width, height }]) => `${width.toFixed(0)}x${height.toFixed(0)} ${one.outerHTML.slice(0, 80)}`)"""
 """Controls smaller than 24 pixels (WCAG 2.5.8)."""
 
@@ -92,6 +98,7 @@ CHECKS = {"weak": WEAK, "nameless": NAMELESS, "small": SMALL, "colliding": COLLI
 
 def flaws(page: Any) -> dict[str, list[str]]:
     """Everything that is found in a page as it stands; empty if there is nothing."""
+    page.evaluate(SETTLE)
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     found = {name: page.evaluate(check) for name, check in CHECKS.items()}
     found["overflow"] = [f"{wide} pixels"] if wide > 0 else []

@@ -42,7 +42,8 @@ function command(text) {
       getSelection().selectAllChildren(code); // a page from a file may not use the clipboard
     }
   });
-  const words = text.split(/ (?=--)/).map((option) => element("span", { class: "option" }, option)); // not torn at a dash
+  const options = text.split(/ (?=--)/); // a line ends between two of them, not at a dash
+  const words = options.map((option) => element("span", { class: "option" }, option));
   const code = element("code", {}, words.flatMap((word, i) => (i ? [" ", word] : [word])));
   return element("div", { class: "command" }, code, copy);
 }

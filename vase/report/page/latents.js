@@ -6,7 +6,8 @@ import { POINTS, traversal } from "vase/strips.js";
 
 const [UNUSED, MASKED, USED] = [0, 1, 2];
 const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
-const INVITATION = "Move a slider, and the picture follows. Start from any image, decode it in any environment.";
+const INVITATION = "Move a slider, and the picture follows.";
+const [ACROSS, DOWN] = [["left", "right", "scrollLeft"], ["top", "bottom", "scrollTop"]];
 const DREAMS = 8;
 const SHOWN = 12; // latents that are not behind the fold
 const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
@@ -170,20 +171,11 @@ class Panel {
     for (const [other, button] of this.thumbs) button.setAttribute("aria-pressed", String(other === image));
     this.original.src = image.picture;
     this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
-    this.reveal(this.thumbs.get(image));
+    const thumb = this.thumbs.get(image);
+    reveal(thumb, thumb.closest(".gallery"), ACROSS);
     this.environment = image.environment;
     this.reset();
     this.tell("pick");
-  }
-
-  /** Scroll the gallery, and nothing else, so that a thumb is in view. */
-  reveal(thumb) {
-    const box = thumb.closest(".gallery");
-    const [inner, outer] = [thumb, box].map((node) => node.getBoundingClientRect());
-    if (inner.left < outer.left || inner.right > outer.right)
-      box.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
-    if (inner.top < outer.top || inner.bottom > outer.bottom)
-      box.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
   }
 
   tell(event) {
@@ -240,7 +232,9 @@ class Panel {
   // ------------------------------------------------------------------ drawing
 
   refresh() {
-    this.views[this.environment].radio.checked = true;
+    const { radio, label: choice } = this.views[this.environment];
+    radio.checked = true;
+    reveal(choice, choice.closest(".chooser"), DOWN);
     const { states, colour, label } = this.environments[this.environment];
     this.caption.textContent = `decoded as ${label}`;
     for (const row of this.rows) {
@@ -316,6 +310,13 @@ class Panel {
   openRows() {
     return this.rows.filter((row) => this.fold.open || this.grid.contains(row.node));
   }
+}
+
+/** Scroll a box, and nothing else, so that a node in it is in view: on a phone boxes are shorter than their content. */
+function reveal(node, box, [start, end, scroll]) {
+  const [inner, outer] = [node, box].map((one) => one.getBoundingClientRect());
+  if (inner[start] < outer[start] || inner[end] > outer[end])
+    box[scroll] += (inner[start] + inner[end] - outer[start] - outer[end]) / 2;
 }
 
 function button(text, title, act) {

@@ -108,7 +108,7 @@ class Timeline {
     this.settle(narrow.matches);
   }
 
-  /** What is known of the step stands beside the tracks, or on a phone below the first one: in view while one scrubs. */
+  /** Put what is known of the step beside the tracks; on a phone below the first one, in view while one scrubs. */
   settle(narrow) {
     if (narrow) this.tracks[0].node.after(this.moment.node);
     else this.box.closest(".timeline").append(this.moment.node);
