@@ -17,10 +17,11 @@ from vase.checkpoint import MANIFEST, CheckpointError
 from vase.cli import main
 from vase.files import PART
 from vase.learners.records import Step
-from vase.training import Callback, Interrupted, Run, RunDirectory, train
+from vase.training import Callback, Interrupted, Run, RunDirectory, train, trainer
 from vase.training.advice import explain_divergence
 from vase.training.lock import LostDirectory
-from vase.training.plan import Plan, make_plan
+from vase.training.plan import make_plan
+from vase.training.row_file import RowWriter
 from vase.training.summary import summary
 
 HIDDEN = {".env.local": b"secret", ".pre-commit-config.yaml": b"repos: []", ".state.json.backup": b"mine"}
@@ -120,14 +121,14 @@ def test_the_rows_of_a_new_run_are_not_opened_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its first file and its rows."""
-    run, write = tmp_path / "run", RunDirectory.write_config
+    run = tmp_path / "run"
 
-    def write_once(self: RunDirectory, plan: Plan) -> None:
-        write(self, plan)
+    def open_late(*arguments: Any) -> RowWriter:
         monkeypatch.undo()
         take_its_place(run)
+        return RowWriter(*arguments)
 
-    monkeypatch.setattr(RunDirectory, "write_config", write_once)
+    monkeypatch.setattr(trainer, "RowWriter", open_late)
     with pytest.raises(LostDirectory):
         train(run, cheap())
     train(tmp_path / "alone", cheap(seed=1))
