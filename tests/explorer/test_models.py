@@ -46,9 +46,10 @@ def test_names_are_not_saved_with_a_run_that_took_the_place_of_the_explored_one(
     explored = Models([tmp_path / "run"]).directories[0]
     (tmp_path / "run").rename(tmp_path / "gone")
     shutil.copytree(run.path, tmp_path / "run")
+    named = RunDirectory(tmp_path / "run").latent_names()
     with pytest.raises(LostDirectory, match="Nothing was written to it"):
-        explored.write_latent_names({2: "slant"})
-    assert not (tmp_path / "run" / "latents.json").exists()
+        explored.write_latent_names({2: "slant 17"})
+    assert RunDirectory(tmp_path / "run").latent_names() == named
 
 
 def test_the_page_has_what_sliders_need_but_no_weights(model: Model) -> None:
