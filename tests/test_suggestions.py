@@ -62,6 +62,17 @@ def test_every_world_of_a_list_counts() -> None:
         suggest([drawings, from_array(np.zeros((9, 8, 9), np.uint8))])
 
 
+def test_a_code_need_not_tell_worlds_apart() -> None:
+    """Noise in the dark and in the light: pooled, nearly all variance lies between the two worlds, in one direction."""
+    noise = np.random.default_rng(0).integers(0, 20, (2, 200, 8, 8), dtype=np.uint8)
+    dark, light = from_array(noise[0]), from_array(noise[1] + 230)
+    pooled, listed = suggest(np.concatenate([noise[0], noise[1] + 230])), suggest([dark, light])
+    assert "has 1 direction (" in pooled.reasons[3]
+    alone = [suggest(world).values for world in (dark, light)]
+    for name in ("network.latents", "capacity.c_max"):
+        assert listed.values[name] == max(values[name] for values in alone) > pooled.values[name]
+
+
 def test_a_small_world_counts_its_images_once() -> None:
     world = from_array(np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=np.uint8))
     assert suggest(world).reasons[-1].startswith("Only 40 images were seen")

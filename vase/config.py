@@ -327,9 +327,9 @@ class VASEConfig:
     ) -> VASEConfig:
         """A configuration for your images: `laptop` with the size, likelihood, latents and capacity that suit them.
 
-        `images` are some of each world to come: an array, a world, or a list of worlds. The reasons are printed, one
-        line each, or handed to `report`; `vase.suggestions.suggest` has them as data, and `vase data suggest` prints
-        them as options of the command line.
+        `images` are some of a world, as an array or the world itself, or a list of the worlds to come. The reasons are
+        printed, one line each, or handed to `report`; `vase.suggestions.suggest` has them as data, and `vase data
+        suggest` prints them as options of the command line.
         """
         found = import_module("vase.suggestions").suggest(images)  # NumPy: reading a configuration does without it
         if report is not None:

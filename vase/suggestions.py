@@ -35,12 +35,14 @@ def suggest(images: Any, *, resize: bool = True) -> Suggestion:
     """Size, likelihood, latents and capacity for some images of each world that a learner is going to see.
 
     Args:
-      images: (N,H,W), (N,C,H,W) or (N,H,W,C), uint8 or floats in [0, 1]; or a world, a list of worlds, or anything
-        that has `.images`.
+      images: (N,H,W), (N,C,H,W) or (N,H,W,C), uint8 or floats in [0, 1]; or a world, or anything that has `.images`.
+        Of a list of worlds, the one whose images vary most decides latents and capacity: a code need not tell worlds
+        apart.
       resize: also suggest a size; False if it is settled.
     """
-    x = _floats(images)
-    parts = (*([_size(x)] if resize else []), _likelihood(x), _capacity(x), _detection(len(x)))
+    worlds = _by_world(images)
+    x = np.concatenate(worlds)
+    parts = (*([_size(x)] if resize else []), _likelihood(x), _capacity(worlds), _detection(len(x)))
     values: dict[str, Any] = {}
     for part in parts:
         values |= part.values
@@ -85,11 +87,10 @@ def _likelihood(x: Float[np.ndarray, "N C H W"]) -> Suggestion:
     return Suggestion({"network.likelihood": name}, (f"network.likelihood = {name}: {why}.",))
 
 
-def _capacity(x: Float[np.ndarray, "N C H W"]) -> Suggestion:
-    scale = GRID / max(x.shape[2:])
-    small = fit_images(x, (max(1, round(scale * x.shape[2])), max(1, round(scale * x.shape[3])))) if scale < 1 else x
-    nats, _ = code_size(small, 0.95)
-    _, directions = code_size(small, 0.8)
+def _capacity(worlds: Sequence[Float[np.ndarray, "N C H W"]]) -> Suggestion:
+    small = [_shrunk(x) for x in worlds]
+    nats = max(code_size(x, 0.95)[0] for x in small)
+    directions = max(code_size(x, 0.8)[1] for x in small)
     c_max = round(float(np.clip(nats, *C_MAX)))
     latents = int(np.clip(directions, *LATENTS))
     return Suggestion(
@@ -97,10 +98,15 @@ def _capacity(x: Float[np.ndarray, "N C H W"]) -> Suggestion:
         (
             f"capacity.c_max = {c_max}: a linear code of 95 % of their variance takes {nats:.0f} nats "
             f"(kept between {C_MAX[0]:.0f} and {C_MAX[1]:.0f}; a network needs fewer).",
-            f"network.latents = {latents}: 80 % of the variance has {directions} directions "
+            f"network.latents = {latents}: 80 % of the variance has {directions} direction{'s' * (directions != 1)} "
             f"(kept between {LATENTS[0]} and {LATENTS[1]}; worlds to come need spare ones).",
         ),
     )
+
+
+def _shrunk(x: Float[np.ndarray, "N C H W"]) -> Float[np.ndarray, "N C h w"]:
+    scale = GRID / max(x.shape[2:])
+    return fit_images(x, (max(1, round(scale * x.shape[2])), max(1, round(scale * x.shape[3])))) if scale < 1 else x
 
 
 def _detection(n: int) -> Suggestion:
@@ -114,11 +120,19 @@ def _detection(n: int) -> Suggestion:
     return Suggestion(values, tuple(reasons))
 
 
+def _by_world(images: Any) -> list[Float[np.ndarray, "N C H W"]]:
+    """Some images of each world, none twice where a world can tell; what is no world counts as one."""
+    worlds = images if isinstance(images, list | tuple) else [images]
+    if not worlds or not all(hasattr(world, "sample") and hasattr(world, "image_shape") for world in worlds):
+        return [_floats(images)]
+    if len(shapes := {tuple(world.image_shape) for world in worlds}) > 1:
+        raise ValueError(f"worlds with images of shapes {sorted(shapes)}: one learner needs one shape; resize them.")
+    each, rng = math.ceil(LOOK_AT / len(worlds)), np.random.default_rng(0)
+    return [_floats(getattr(world, "sample_distinct", world.sample)(each, rng)) for world in worlds]
+
+
 def _floats(images: Any) -> Float[np.ndarray, "N C H W"]:
     """Some of the images, in [0, 1] with channels first."""
-    worlds = images if isinstance(images, list | tuple) else [images]
-    if worlds and all(hasattr(world, "sample") and hasattr(world, "image_shape") for world in worlds):
-        images = _drawn(worlds)
     array = np.asarray(getattr(images, "images", images))
     if array.ndim == 3:
         array = array[:, None]
@@ -132,11 +146,3 @@ def _floats(images: Any) -> Float[np.ndarray, "N C H W"]:
     if not bool(((x >= 0) & (x <= 1)).all()):
         raise ValueError(f"image values from {x.min():g} to {x.max():g}: must lie in [0, 1]; rescale or clip them.")
     return x
-
-
-def _drawn(worlds: Sequence[Any]) -> np.ndarray:
-    """As many images of each world, none twice where a world can tell."""
-    if len(shapes := {tuple(world.image_shape) for world in worlds}) > 1:
-        raise ValueError(f"worlds with images of shapes {sorted(shapes)}: one learner needs one shape; resize them.")
-    each, rng = math.ceil(LOOK_AT / len(worlds)), np.random.default_rng(0)
-    return np.concatenate([getattr(world, "sample_distinct", world.sample)(each, rng).images for world in worlds])
