@@ -24,7 +24,8 @@ def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.Ca
     hook = f"{sys.executable} -c 'import sys; open(sys.argv[1], \"w\").write(sys.stdin.read())' {saved}"
     assert main(["watch", str(video), "--out", str(out), *OPTIONS, "--on-switch", hook]) == 0
     said = capsys.readouterr().out
-    assert "batch 15: environment 0 → environment 1 (new) [frame 240, 0:09.6; since about frame 193, 0:07.7]: darker" in said
+    place = "frame 240, 0:09.6; since about frame 193, 0:07.7"
+    assert f"batch 15: environment 0 → environment 1 (new) [{place}]: darker" in said
     assert f"288 frames in 18 batches. Watch: {out}" in said
     assert json.loads(saved.read_text())["environment"] == 1
     assert main(["watch", "--resume", "--out", str(out)]) == 0
