@@ -29,7 +29,8 @@ NAMES = ("picture", "manifest", "signed", "config", "rows", "stream")
 RESULT = Path(__file__).parent.parent / "results" / "fuzz" / "campaign.json"
 INSTRUMENTED = ["vase", "PIL", "safetensors"]
 """Packages whose coverage guides the search."""
-MAX_BYTES = 4096
+MAX_BYTES = 16_384
+"""Longest input; longer ones to start from would be cut, and no longer be accepted."""
 _EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
