@@ -80,7 +80,7 @@ ALLOWED = {"optimiser": [{}], "custom": [{}], "recent": [{}, []], "ema": [None]}
 """Values that a learner has which was just built, or was saved for others."""
 WRONG = [
     (name, value)
-    for name in ("config", "seed", "custom", "networks", "optimiser", "memory", "ema", "recent", "last")
+    for name in ("config", "seed", "custom", "networks", "optimiser", "memory", "ema", "recent", "visit", "last")
     for value in (None, [], {}, "text")
     if value not in ALLOWED.get(name, [])
 ]

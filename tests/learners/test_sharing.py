@@ -49,7 +49,7 @@ def test_a_shared_learner_answers_like_the_original(model: VASE, shared: Path) -
 
 
 def test_a_shared_learner_holds_no_images_and_no_optimiser(model: VASE, shared: Path) -> None:
-    """Of all tensors of a checkpoint, these are missing: moments of Adam, averaged weights, the last batches."""
+    """Of all tensors of a checkpoint, these are missing: moments of Adam, averaged weights, images of the visit."""
     model.save(shared.parent / "whole")
 
     def tensors(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -57,7 +57,12 @@ def test_a_shared_learner_holds_no_images_and_no_optimiser(model: VASE, shared: 
         return {name: tuple(tensor.shape) for name, tensor in groups["learner"].items()}
 
     whole, part = tensors(shared.parent / "whole"), tensors(shared)
-    assert {name.partition("/")[0] for name in whole.keys() - part.keys()} == {"optimiser", "ema", "recent"}
+    assert {name.partition("/")[0] for name in whole.keys() - part.keys()} == {
+        "optimiser",
+        "ema",
+        "recent",
+        "visit",
+    }
     assert [name for name, shape in whole.items() if shape[1:] == CONFIG.image_shape]
     assert not [name for name, shape in part.items() if shape[1:] == CONFIG.image_shape]
 

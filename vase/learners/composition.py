@@ -34,6 +34,7 @@ from vase.method.recruiting import LatentRecruiter
 from vase.method.rotation import LatentRotator
 from vase.method.shift_detector import ShiftDetector
 from vase.method.shift_tests import LossTest, MaskTest, ShiftTest
+from vase.method.visit_sample import VisitSample
 from vase.nn.ema import EMANetworks
 from vase.nn.likelihood import Images, Likelihood, make_likelihood
 from vase.nn.networks import Networks
@@ -43,7 +44,7 @@ from vase.worlds.checks import require_seed
 
 _log = logging.getLogger("vase.learners")
 RECENT = 4
-"""Last batches of the current environment that are kept, to measure which latents it uses when it is left."""
+"""Last batches of the current environment that are kept: what the world is like now."""
 CUSTOM = ("encoder", "decoder", "likelihood", "shift_tests")
 """Constructor arguments that a checkpoint does not hold: they must be passed to `load` again."""
 
@@ -63,6 +64,7 @@ class Composition(Estimator):
     objective_: Objective
     generator_: torch.Generator
     recent_: deque[Images]
+    visit_: VisitSample
     workers_: Distributed
     forward_: nn.Module
     """The networks, with gradients averaged over workers if there are several."""
@@ -125,7 +127,7 @@ class Composition(Estimator):
         self.objective_ = Objective(config, likelihood)
         self.likelihood_, self.device_ = likelihood, device
         self.gated_ = config.mask.enabled and config.dreaming.enabled and config.dreaming.gates
-        self.recent_ = deque(maxlen=RECENT)
+        self.recent_, self.visit_ = deque(maxlen=RECENT), VisitSample()
         self.alpha_ = torch.zeros(n)
         self.steps_ = 0
         self.config_ = config
@@ -228,6 +230,7 @@ class Composition(Estimator):
             "generator": {"state": self.generator_.get_state()},
             "last": {"alpha": self.alpha_},
             "recent": {f"{i:03d}": self.workers_.gather(x) for i, x in enumerate(self.recent_)},
+            "visit": self.visit_.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -269,6 +272,7 @@ class Composition(Estimator):
         self.alpha_ = state["last"]["alpha"].clone()
         recent = [state["recent"][key].to(self.device_) for key in sorted(state["recent"])]
         self.recent_ = deque((self.workers_.shard(x) for x in recent), maxlen=RECENT)
+        self.visit_.load_state_dict(state["visit"], self.device_)
         self.steps_ = state["step"]
 
     def _check_same(self, state: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from vase.extras import require
 from vase.files import write_bytes, write_json
 from vase.learners.card import model_card
 from vase.learners.composition import RECENT, Composition
+from vase.method.visit_sample import VisitSample
 from vase.nn.likelihood import Images
 from vase.spelling import did_you_mean
 
@@ -92,8 +93,8 @@ def shareable_state(state: Mapping[str, Any]) -> State:
     The codes are posterior means of single images: the decoder would show them.
     """
     rotator = {name: value[:0] if isinstance(value, Tensor) else value for name, value in state["rotator"].items()}
-    detector = {**state["detector"], "held": {}}
-    return {**state, "optimiser": {}, "ema": None, "recent": {}, "detector": detector, "rotator": rotator}
+    empty = {"optimiser": {}, "ema": None, "recent": {}, "visit": VisitSample().state_dict()}
+    return {**state, **empty, "detector": {**state["detector"], "held": {}}, "rotator": rotator}
 
 
 def shipped_models() -> tuple[str, ...]:

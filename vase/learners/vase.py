@@ -230,7 +230,9 @@ class VASE(Shareable):
         self.optimiser_.step()
         self.ema_.update_ema()
         self.independence_.update()
-        self.detector_.update(record, self._seen_by_tests(batch))
+        seen = self._seen_by_tests(batch)
+        self.detector_.update(record, seen)
+        self.visit_.add(seen.images)
         record.observe(evident_loss(batch.losses, c.environments), c.environments.loss_decay)
         self.recent_.append(batch.images)
         if batch.moments is not None:
@@ -350,6 +352,8 @@ class VASE(Shareable):
             else:
                 self.ema_.copy_live()
             self.standardise_latents()
+        if self.visit_.groups:
+            x = torch.cat(self.visit_.groups)
         noise = on_main(lambda: self._noise_tolerance(x[:: max(1, len(x) // (4 * c.environments.usage_images))]))
         if self.gated_:
             _, mean, log_var = encode_in_chunks(self.networks_, x)
@@ -365,6 +369,7 @@ class VASE(Shareable):
         else:
             record.used = (noise < c.environments.usage_threshold) & record.active
         self.recent_.clear()
+        self.visit_.clear()
         if not self.dreams_.periodic:
             self.dreams_.take_snapshot(self.networks_, self.steps_)
 
