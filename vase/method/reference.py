@@ -122,7 +122,7 @@ class Form:
 
     def __call__(self, v: Float[Tensor, "*B D"]) -> Float[Tensor, "*B"]:
         """vᵀPv of each row."""
-        return (v.square() if self.matrix is None else (v @ self.matrix) * v).sum(-1)
+        return torch.linalg.vecdot(v if self.matrix is None else v @ self.matrix, v)
 
 
 class Reference:
@@ -162,8 +162,7 @@ class Reference:
 
     def update(self, features: Float[Tensor, "B D"]) -> None:
         """Take note of a batch that belongs to the environment."""
-        features = features.double()
-        batch = Mean(features.mean(0), float(len(features)), 1)
+        batch = Mean(features.mean(0, dtype=torch.float64), float(len(features)), 1)
         self.batch_size = batch.images
         if self.forms:
             self._observe(batch, features)

@@ -19,14 +19,16 @@ class EMANetworks:
         self.nets = copy.deepcopy(live).requires_grad_(False).eval()
         self._live, self._decay = live, decay
         self._pairs: tuple[list[Tensor], list[Tensor]] | None = None
+        self._buffers: list[tuple[Tensor, Tensor]] = []
 
     @torch.no_grad()
     def update_ema(self) -> None:
         """Follow the live weights by one step; buffers are copied."""
         if self._pairs is None:
             self._pairs = list(self.nets.parameters()), list(self._live.parameters())
+            self._buffers = list(zip(self.nets.buffers(), self._live.buffers(), strict=True))
         torch._foreach_lerp_(*self._pairs, 1 - self._decay)
-        for mine, live in zip(self.nets.buffers(), self._live.buffers(), strict=True):
+        for mine, live in self._buffers:
             mine.copy_(live)
 
     def copy_room(self) -> None:
