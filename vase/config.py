@@ -174,7 +174,7 @@ class DreamConfig:
     tau: int = 10
     """τ: steps between two syncs in the mode 'every', and without S. Paper: 500 or 5000, 1/300 or 1/30 of a stage."""
     gates: bool = True
-    """The decoder of an environment sees only its own latents (z^s = a^s ⊙ z, Eq. 1)."""
+    """The decoder of an environment sees only the latents that it uses (z^s = a^s ⊙ z, Eq. 1)."""
     standardise: bool = True
     """On leaving, the environment's own latents are rescaled to the prior's mean and spread, where dreams begin."""
     gate_tolerance: float = 0.05

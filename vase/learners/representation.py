@@ -44,7 +44,7 @@ class Representation:
     detector_: ShiftDetector
     dreams_: DreamBuffer
     gated_: bool
-    """Whether the decoder of an environment sees only its own latents: z^s = a^s ⊙ z of Eq. 1."""
+    """Whether the decoder of an environment sees only the latents that it uses: z^s = a^s ⊙ z of Eq. 1."""
     steps_: int
     alpha_: Float[Tensor, "N"]
     """α of the last batch."""

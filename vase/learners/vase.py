@@ -325,7 +325,7 @@ class VASE(Shareable):
         self._enter_environment(index)
 
     def reenter_environment(self, index: int) -> None:
-        """An old environment: its own latents, and spare ones, which start without any effect on it."""
+        """An old environment: the latents it used, and spare ones, which start without any effect on it."""
         record = self.memory_[index]
         if self.gated_:
             spare = self._recruit(decoder_std=0.0)
