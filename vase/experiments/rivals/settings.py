@@ -21,10 +21,11 @@ GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "mas": ("strength", (1, 10, 100, 1_000, 10_000)),
     "curl": ("threshold", (300, 600, 1_200)),
     "lifelong-generative": ("weight", (0.1, 1, 10)),
-    "generative-replay": ("boundaries", (500, 1_500, 3_000)),
+    "generative-replay": ("boundaries", (167, 500, 1_000)),
 }
 """Learner -> its option and the values to try, on one seed of the first stream that no other table uses."""
-GRID_SEED = 10
+GRID_SEED, GRID_STEPS = 10, 1_000
+"""Stages of the grid are a third as long as those of the tables, and so are its batches between boundaries."""
 IMAGES_OF_DREAMS = 4 * 8_192
 """Images, as bytes, in the memory of the 8,192 dreams, as float32, of VASE's pool."""
 METHODS: dict[str, tuple[str, str, Mapping[str, Any]]] = {
@@ -115,9 +116,9 @@ RIVALS_GRID = Experiment(
     name="rivals-grid",
     title="the strength of each rival: one seed of moving Fashion → MNIST → moving MNIST",
     stream=RIVALS.stream,
-    steps=RIVALS.steps,
+    steps={"laptop": GRID_STEPS},
     conditions=_grid(),
     tables={"grid": f"{_HERE}analysis:grid"},
-    options=RIVALS.options,
+    options={**RIVALS.options, "probe_every": GRID_STEPS // 2},
     analyse=RIVALS.analyse,
 )
