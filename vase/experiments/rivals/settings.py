@@ -21,7 +21,7 @@ GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "mas": ("strength", (1, 10, 100, 1_000, 10_000)),
     "curl": ("threshold", (300, 600, 1_200)),
     "lifelong-generative": ("weight", (0.1, 1, 10)),
-    "generative-replay": ("boundaries", (167, 500, 1_000)),
+    "generative-replay": ("boundaries", (150, 500, 1_000)),
 }
 """Learner -> its option and the values to try, on one seed of the first stream that no other table uses."""
 GRID_SEED, GRID_STEPS = 10, 1_000
