@@ -16,7 +16,7 @@ from tiny import tiny
 from vase.experiments import export, jobs_of, results_of
 from vase.experiments.rivals.analysis import methods
 from vase.experiments.rivals.figures import cost
-from vase.experiments.rivals.settings import CHOSEN, GRID_STEPS, GRIDS, RIVALS, METHODS, RIVALS
+from vase.experiments.rivals.settings import CHOSEN, GRID_STEPS, GRIDS, METHODS, RIVALS
 from vase.experiments.tables import words
 from vase.learners.checks import learner_checks, state_bytes
 from vase.learners.registry import LEARNERS
