@@ -82,6 +82,23 @@ def test_keys_and_strips_move_a_latent_too(visit: Any) -> None:
     assert float(slider.input_value()) == float(slider.get_attribute("min"))
 
 
+def test_tab_passes_the_images_as_one_and_arrows_move_among_them(visit: Any) -> None:
+    at = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.id"
+    first, second = (visit.page.locator(".gallery .thumbs button").nth(i) for i in (0, 1))
+    picked = visit.page.locator(".gallery [aria-pressed=true]").get_attribute("aria-label")
+    visit.page.locator(".choice input:checked").focus()
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate(at) == picked
+    visit.page.keyboard.press("Tab")
+    assert re.fullmatch(r"z\d+", visit.page.evaluate(at))
+    visit.page.keyboard.press("Shift+Tab")
+    first.focus()
+    visit.page.keyboard.press("ArrowRight")
+    assert visit.page.evaluate(at) == second.get_attribute("aria-label")
+    visit.page.keyboard.press("Enter")
+    assert second.get_attribute("aria-pressed") == "true"
+
+
 def test_the_environment_changes_under_the_same_code(visit: Any, run: RunDirectory) -> None:
     before, code = visit.picture(), [slider.input_value() for slider in sliders(visit)]
     others = [s for s in range(2) if not visit.page.locator("input[name=environment]").nth(s).is_checked()]

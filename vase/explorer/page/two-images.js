@@ -2,7 +2,7 @@
 
 import { ask, attempt, Latest } from "vase/asking.js";
 import { StackedBar } from "vase/bars.js";
-import { coloured, element } from "vase/elements.js";
+import { coloured, element, oneTabStop } from "vase/elements.js";
 import { exportButtons, stripFigure } from "vase/figure.js";
 import { verdict } from "vase/origin.js";
 import { canvasFor, paint } from "vase/picture.js";
@@ -23,6 +23,7 @@ class TwoImages {
     this.known = [...new Set(live.images.map((image) => image.environment))];
     this.turn = 0; // the slot that the next picked image goes to
     this.thumbs = element("div", { class: "thumbs" });
+    this.stopAt = oneTabStop(this.thumbs, "button");
     this.images = [];
     this.slots = ["A", "B"].map((name, i) => this.slot(name, i));
     this.share = element("input", {
@@ -154,6 +155,7 @@ class TwoImages {
     };
     const picture = element("img", { src: image.picture, alt: "" });
     this.thumbs.append(element("button", { type: "button", "aria-label": label, click: choose }, picture));
+    this.stopAt(this.thumbs.firstChild);
   }
 
   put(i, image) {

@@ -1,6 +1,6 @@
 // The live latents: pick an image, drag a latent, see what the decoder makes of it, in any environment.
 
-import { coloured, element } from "vase/elements.js";
+import { coloured, element, oneTabStop } from "vase/elements.js";
 import { canvasFor } from "vase/picture.js";
 import { POINTS, traversal } from "vase/strips.js";
 
@@ -141,12 +141,14 @@ class Panel {
     });
     this.dreams = element("div", { class: "thumbs" });
     this.dreamGroup = element("div", { class: "group", hidden: true }, element("h3", {}, "Dreams"), this.dreams);
-    return element(
+    const box = element(
       "div",
       { class: "gallery", role: "group", "aria-label": "Images to start from" },
       this.dreamGroup,
       groups,
     );
+    this.stopAt = oneTabStop(box, ".thumbs button");
+    return box;
   }
 
   group(title, colour, thumbs) {
@@ -171,6 +173,7 @@ class Panel {
     this.original.src = image.picture;
     this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
     const thumb = this.thumbs.get(image);
+    this.stopAt(thumb);
     reveal(thumb, thumb.closest(".gallery"));
     this.environment = image.environment;
     this.reset();
