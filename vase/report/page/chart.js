@@ -21,7 +21,7 @@ export function ticks(low, high, count = 4) {
   return Array.from({ length: Math.floor(high / unit + 1e-9) - first + 1 }, (_, i) => (first + i) * unit);
 }
 
-/** 1, 2 and 5 times powers of ten between two positive numbers; only powers if there are many, more if there are few. */
+/** 1, 2 and 5 times powers of ten between two positive numbers; only powers if many, round values if few. */
 export function logTicks(low, high) {
   const found = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)

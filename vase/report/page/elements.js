@@ -28,7 +28,7 @@ export function coloured(node, colour) {
   return node;
 }
 
-/** Many buttons that Tab passes as one, and arrow keys move among. Returns what makes a button the one that Tab finds. */
+/** Buttons that Tab passes as one, and arrow keys move among. Returns what chooses the one that Tab finds. */
 export function oneTabStop(box, selector) {
   const all = () => [...box.querySelectorAll(selector)];
   const stopAt = (chosen) => all().forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
