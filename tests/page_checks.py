@@ -28,15 +28,19 @@ WEAK = """() => {
     for (let at = node; at; at = at.parentElement) found.unshift(getComputedStyle(at).backgroundColor);
     return ["white", getComputedStyle(document.documentElement).colorScheme === "dark" ? "black" : "white", ...found];
   };
+  const opacity = (node) => (node ? getComputedStyle(node).opacity * opacity(node.parentElement) : 1);
   const weak = [];
   for (const node of document.querySelectorAll("body *")) {
-    const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+    const typed = node.matches("input[type=text]") && node.value;
+    const own = typed || [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
     if (!own || !node.checkVisibility() || node.closest(".hidden, option, title, script, noscript")) continue;
     const style = getComputedStyle(node);
     const bar = node.closest("svg .bar")?.querySelector("rect"); // SVG text stands on its section, or on a bar
     const back = [...behind(node.closest("svg") ?? node), ...(bar ? [getComputedStyle(bar).fill] : [])];
     const front = node.closest("svg") ? style.fill : style.color;
-    const [a, b] = [light(painted(back)), light(painted([...back, front]))];
+    const [ground, letters] = [painted(back), painted([...back, front])];
+    const shown = letters.map((v, i) => ground[i] + opacity(node) * (v - ground[i]));
+    const [a, b] = [light(ground), light(shown)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) weak.push(`${ratio.toFixed(2)}:1 ${node.tagName} ${node.textContent.slice(0, 20)}`);
   }

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from vase.explorer.answers import about, animation, decoded, mixed
+from vase.explorer.answers import about, animation, decoded, likely_environment, mixed
 from vase.explorer.models import Model
 from vase.explorer.questions import image
 from vase.images import as_bytes, as_floats
+from vase.learners.records import Inference
 from vase.plots.run import held_out, open_run
 from vase.training import RunDirectory
 
@@ -31,6 +33,13 @@ def test_what_is_said_about_an_image_is_what_the_learner_says(model: Model, imag
         wanted = model.answers.reconstruct(x[None], environment=s)[0]
         assert np.array_equal(image(one, "picture", model.shape), as_bytes(wanted))
         assert one["error"] == pytest.approx(np.sqrt(np.square(wanted - as_floats(x)).mean()), abs=1e-4)
+
+
+def test_without_any_probability_the_nearest_environment_counts() -> None:
+    posterior, effects = np.array([0, 0, 0, 1.0]), np.array([np.nan, 9.0, 4.0])
+    found = Inference(np.ones(3) / 3, np.ones((1, 3)) / 3, None, "new", (), posterior=posterior, effects=effects)
+    assert likely_environment(found) == 2
+    assert likely_environment(replace(found, posterior=np.array([0, 0.1, 0, 0.9]))) == 1
 
 
 def test_a_mixture_in_context_is_what_the_learner_says(model: Model, images: dict[int, np.ndarray]) -> None:

@@ -13,7 +13,7 @@ from photographs import dimmed, draw, night, photographs
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.fingerprint_test import FingerprintTest
 from vase.method.reference import FOLLOW
-from vase.method.shift_tests import FITS
+from vase.method.shift_tests import FITS, p_in_words
 from vase.method.statistics import BatchStatistics
 
 SHAPE = (1, 16, 16)
@@ -63,7 +63,7 @@ def test_evidence_is_the_distance_in_words(taught: FingerprintTest, batch: torch
     assert expected is not None
     assert (found.p_value, found.effect) == (expected.p_value, expected.effect)
     assert found.p_value < 1e-12
-    told = f"fingerprint {found.effect:.2g} standard deviations from environment 1 (p = {found.p_value:.1g})"
+    told = f"fingerprint {found.effect:.2g} standard deviations from environment 1 ({p_in_words(found.p_value)})"
     assert found.reason == told
     assert taught.evidence(record(0), seen(batch)).p_value > 0.01
 

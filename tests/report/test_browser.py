@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from stop_at import StopAt
 from visits import Visit
 
 from vase import VASE, VASEConfig
+from vase.report import bundle
 from vase.report.build import write_report
 from vase.report.decoder import export_decoder
 from vase.training import RunDirectory, RunSettings, train
@@ -77,6 +80,23 @@ def test_keys_and_strips_move_a_latent_too(visit: Any) -> None:
     box = strip.bounding_box()
     strip.click(position={"x": box["width"] / 18, "y": 10})  # the middle of the first frame
     assert float(slider.input_value()) == float(slider.get_attribute("min"))
+
+
+def test_tab_passes_the_images_as_one_and_arrows_move_among_them(visit: Any) -> None:
+    at = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.id"
+    first, second = (visit.page.locator(".gallery .thumbs button").nth(i) for i in (0, 1))
+    picked = visit.page.locator(".gallery [aria-pressed=true]").get_attribute("aria-label")
+    visit.page.locator(".choice input:checked").focus()
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate(at) == picked
+    visit.page.keyboard.press("Tab")
+    assert re.fullmatch(r"z\d+", visit.page.evaluate(at))
+    visit.page.keyboard.press("Shift+Tab")
+    first.focus()
+    visit.page.keyboard.press("ArrowRight")
+    assert visit.page.evaluate(at) == second.get_attribute("aria-label")
+    visit.page.keyboard.press("Enter")
+    assert second.get_attribute("aria-pressed") == "true"
 
 
 def test_the_environment_changes_under_the_same_code(visit: Any, run: RunDirectory) -> None:
@@ -165,15 +185,39 @@ def test_it_fits_and_can_be_read(visit: Any, size: tuple[int, int], scheme: str)
     assert flaws(visit.page) == {}
 
 
+@pytest.fixture(scope="session")
+def five_worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of five worlds of the gallery, shown by the present page."""
+    text = (Path(__file__).parents[2] / "docs" / "gallery" / "five-worlds.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    path = tmp_path_factory.mktemp("gallery") / "five-worlds.html"
+    path.write_text(bundle.page(data["title"], data), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("worlds", ["report", "five_worlds"])
 @pytest.mark.parametrize("size", [(390, 844), (1400, 900)])
-def test_the_first_screen_has_an_image_and_a_latent_to_drag(chromium: Any, report: Path, size: tuple[int, int]) -> None:
-    opened = Visit(chromium, report, viewport={"width": size[0], "height": size[1]})
+def test_the_first_screen_has_an_image_and_a_latent_to_drag(
+    chromium: Any, request: pytest.FixtureRequest, size: tuple[int, int], worlds: str
+) -> None:
+    opened = Visit(
+        chromium,
+        request.getfixturevalue(worlds),
+        viewport={"width": size[0], "height": size[1]},
+        has_touch=size[0] < 400,  # a thumb for a finger is larger
+    )
     picked = opened.page.locator(".gallery [aria-pressed=true]").bounding_box()
     slider = opened.page.locator(USED).first.bounding_box()
     assert opened.page.evaluate("scrollY") == 0
     assert slider["y"] + slider["height"] <= size[1]
     assert 0 <= picked["x"] <= picked["x"] + picked["width"] <= size[0]
-    assert picked["y"] + picked["height"] <= size[1]
+    original = opened.page.locator(".original").bounding_box()
+    assert original["y"] + original["height"] <= size[1]
+    chosen, row = (opened.page.locator(one).bounding_box() for one in (".choice:has(:checked)", ".chooser"))
+    assert row["x"] <= chosen["x"] <= chosen["x"] + chosen["width"] <= row["x"] + row["width"]
+    assert flaws(opened.page) == {}
     opened.page.close()
 
 

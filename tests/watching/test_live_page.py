@@ -86,7 +86,7 @@ def test_a_browser_draws_the_timeline_and_follows_the_watch(chromium: Any, tmp_p
     browser.goto(page.address)
     browser.wait_for_selector(".stages .bar")
     assert browser.locator(".card h4").count() == 0
-    assert "batch 14, 224 frames, environment 0" in browser.locator("[role=status]").inner_text()
+    assert "Batch 14, 224 frames, environment 0" in browser.locator("[role=status]").inner_text()
     next(steps)
     browser.wait_for_selector("text=Switch at step 15")
     assert "0 → 1, a new environment." in browser.locator(".card").first.inner_text()

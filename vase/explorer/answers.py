@@ -32,7 +32,6 @@ def about(learner: Representation, image: Picture) -> dict[str, Any]:
         "picture": data_uri(image),
         "code": _numbers(mean[0]),
         "std": _numbers(std[0]),
-        "environment": likely_environment(found),
         **explanation(found),
         "as": in_every_environment(learner, image),
     }
@@ -42,6 +41,7 @@ def explanation(found: Inference) -> dict[str, Any]:
     """Verdict, reasons and probabilities, ready for JSON; `posterior` ends with a new environment."""
     return {
         "verdict": found.verdict,
+        "environment": likely_environment(found),
         "reasons": list(found.reasons),
         "posterior": _numbers(found.posterior),
         "probabilities": _numbers(found.probabilities),
@@ -51,8 +51,12 @@ def explanation(found: Inference) -> dict[str, Any]:
 
 
 def likely_environment(found: Inference) -> int:
-    """The environment that an image is decoded in: the one it fits, else the most probable of those known."""
-    return int(np.argmax(found.posterior[:-1])) if found.environment is None else found.environment
+    """The environment that an image is decoded in: the one it fits, else the most probable one, else the nearest."""
+    if found.environment is not None:
+        return found.environment
+    known = found.posterior[:-1]
+    tied = np.flatnonzero(known == known.max())  # all of them, if none has any probability
+    return int(tied[np.argmin(np.nan_to_num(found.effects[tied], nan=np.inf))])
 
 
 def in_every_environment(learner: Representation, image: Float[np.ndarray, "C H W"] | Picture) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from vase.method.environment_memory import EnvironmentRecord
 from vase.method.fingerprint import Fingerprint
 from vase.method.reference import FOLLOW, Distance, Reference
-from vase.method.shift_tests import FITS, Evidence, ShiftTest
+from vase.method.shift_tests import FITS, Evidence, ShiftTest, p_in_words
 from vase.method.statistics import BatchStatistics
 from vase.nn.likelihood import Images
 
@@ -56,10 +56,8 @@ class FingerprintTest(ShiftTest):
         found = self.distance(record.index, batch.images)
         if found is None:
             return FITS
-        reason = (
-            f"fingerprint {found.effect:.2g} standard deviations from environment {record.index} "
-            f"(p = {found.p_value:.1g})"
-        )
+        far = f"{found.effect:.2g}" if found.effect < 99.5 else f"{found.effect:,.0f}"
+        reason = f"fingerprint {far} standard deviations from environment {record.index} ({p_in_words(found.p_value)})"
         if found.independent < len(batch.images) / 2:
             reason += f"; {len(batch.images)} images count as {found.independent:.0f} independent ones"
         return Evidence(1.0 if found.effect < self.smallest_effect else found.p_value, reason, found.effect)

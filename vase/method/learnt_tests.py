@@ -19,7 +19,7 @@ from jaxtyping import Float
 from scipy.special import erfc
 
 from vase.method.environment_memory import EnvironmentRecord
-from vase.method.shift_tests import FITS, Evidence, ShiftTest
+from vase.method.shift_tests import FITS, Evidence, ShiftTest, p_in_words
 from vase.method.statistics import BatchStatistics
 
 DECAY = 0.95
@@ -103,7 +103,7 @@ class LossSpreadTest(_SpreadTest):
         if p_value == 1:
             return FITS
         ratio = float(np.exp(_log_loss(batch) - self.spread.mean)[0])
-        return Evidence(p_value, f"loss {ratio:.2f} times that of environment {record.index} (p = {p_value:.1g})")
+        return Evidence(p_value, f"loss {ratio:.2f} times that of environment {record.index} ({p_in_words(p_value)})")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Follow the loss."""
@@ -123,7 +123,7 @@ class LatentSpreadTest(_SpreadTest):
         p_value = min(1.0, len(used) * float(p_values[worst]))
         latent = int(used[worst])
         reason = f"latent {latent} of environment {record.index}: atypicality {batch.atypicality[latent]:.2f}"
-        return Evidence(p_value, f"{reason} (p = {p_value:.1g})")
+        return Evidence(p_value, f"{reason} ({p_in_words(p_value)})")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Follow the atypicality."""

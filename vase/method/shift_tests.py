@@ -19,6 +19,15 @@ MIN_LOSS = 1e-2
 """Losses are compared above a hundredth of a nat: a perfect record must not make every batch foreign."""
 
 
+def p_in_words(p_value: float) -> str:
+    """A p-value for people.
+
+    >>> p_in_words(0.00312), p_in_words(0.0)
+    ('p = 0.003', 'p < 1e-300')
+    """
+    return f"p = {p_value:.1g}" if p_value > 0 else "p < 1e-300"  # what a float cannot hold is not 0
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What one test says about a batch in an environment."""

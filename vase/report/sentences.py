@@ -7,6 +7,8 @@ from typing import Any
 
 from vase.worlds.spec import title
 
+NAMED = 3
+"""Worlds that the first sentence names; the heading names them all."""
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -21,7 +23,8 @@ def _seen(found: Mapping[str, Any], batch_size: int) -> str:
     shown = f"{count(found['steps'], 'batch')} of {batch_size} images{so_far}"
     if len(worlds) == 1:
         return f"The learner saw {shown} of one world, {worlds[0]}."
-    return f"The learner saw {shown}: {', then '.join(worlds)}, and was never told when the world changed."
+    came = f": {', then '.join(worlds)}" if len(worlds) <= NAMED else f" of {count(len(worlds), 'world')} in turn"
+    return f"The learner saw {shown}{came}, and was never told when the world changed."
 
 
 def _noticed(found: Mapping[str, Any]) -> str:

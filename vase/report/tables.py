@@ -48,7 +48,7 @@ def _switches(record: Record) -> Table:
         for row in record.switches
     )
     note = "Announced by the learner. Delay: batches after the world really changed."
-    return Table("Switches", note, ("step", "environment", "which was", "delay", "what changed"), rows)
+    return Table("Switches", note, ("step", "environment", "new or known", "delay", "what changed"), rows)
 
 
 def _environments(record: Record) -> Table:

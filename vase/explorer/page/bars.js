@@ -31,12 +31,3 @@ export class StackedBar {
     });
   }
 }
-
-/** The colours of the environments, in words. */
-export function key(environments) {
-  return element(
-    "ul",
-    { class: "legend" },
-    environments.map(({ label, colour }, s) => coloured(element("li", { class: "dot" }, `${s} ${label}`), colour)),
-  );
-}

@@ -30,7 +30,7 @@ export function compare(section, data, panel, mine, choices) {
     element(
       "div",
       { class: "tools" },
-      element("span", { class: "field" }, element("label", { for: "other" }, "Other"), select),
+      element("span", { class: "field" }, element("label", { for: "other" }, "Compare with"), select),
       element("span", { class: "field" }, element("label", { for: "compared-latent" }, "Latent"), latent),
     ),
     sides,

@@ -15,7 +15,7 @@ export function origin(section, { environments }, panel, model) {
     element(
       "div",
       { class: "origin" },
-      element("figure", {}, image, element("figcaption", {}, "the image that you picked")),
+      element("figure", {}, image, element("figcaption", {}, "the image you picked")),
       answer,
     ),
   );
@@ -42,20 +42,12 @@ export function explained(found, environments) {
 }
 
 /** The verdict as a sentence. */
-export function verdict({ verdict: words, posterior }, environments) {
-  const known = /^environment (\d+)$/.exec(words);
-  if (known) {
-    const s = Number(known[1]);
-    return [
-      "It fits ",
-      coloured(element("b", { class: "dot" }, `${s} ${environments[s].label}`), environments[s].colour),
-    ];
-  }
-  const best = posterior.slice(0, -1).reduce((top, p, s, all) => (p > all[top] ? s : top), 0);
-  const nearest = element("b", { class: "dot" }, `${best} ${environments[best].label}`);
+export function verdict({ verdict: words, environment: s }, environments) {
+  const known = /^environment \d+$/.test(words);
+  const { label, colour } = environments[s];
   return [
-    "It fits no environment that the learner knows; the nearest is ",
-    coloured(nearest, environments[best].colour),
+    known ? "It fits " : "It fits no environment that the learner knows; the nearest is ",
+    coloured(element("b", { class: "dot" }, `${s} ${label}`), colour),
   ];
 }
 

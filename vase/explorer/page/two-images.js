@@ -1,8 +1,8 @@
 // Two images: mixed pixel by pixel, which makes them ambiguous, and code by code, which does not.
 
 import { ask, attempt, Latest } from "vase/asking.js";
-import { key, StackedBar } from "vase/bars.js";
-import { coloured, element } from "vase/elements.js";
+import { StackedBar } from "vase/bars.js";
+import { coloured, element, oneTabStop } from "vase/elements.js";
 import { exportButtons, stripFigure } from "vase/figure.js";
 import { verdict } from "vase/origin.js";
 import { canvasFor, paint } from "vase/picture.js";
@@ -23,6 +23,7 @@ class TwoImages {
     this.known = [...new Set(live.images.map((image) => image.environment))];
     this.turn = 0; // the slot that the next picked image goes to
     this.thumbs = element("div", { class: "thumbs" });
+    this.stopAt = oneTabStop(this.thumbs, "button");
     this.images = [];
     this.slots = ["A", "B"].map((name, i) => this.slot(name, i));
     this.share = element("input", {
@@ -76,14 +77,14 @@ class TwoImages {
       const image = element("img", { alt: `the mixture decoded as ${label}` });
       return {
         image,
-        node: coloured(element("figure", {}, image, element("figcaption", { class: "dot" }, String(s))), colour),
+        node: coloured(element("figure", {}, image, element("figcaption", { class: "dot" }, `${s} ${label}`)), colour),
       };
     });
     return element(
       "div",
       {},
       element("h3", {}, "Mix the pixels"),
-      element("p", { class: "note" }, "What the classifier takes the mixture for, alone and met among other images."),
+      element("p", { class: "note" }, "The environments inferred for the mixture, alone and among other images."),
       element(
         "div",
         { class: "mixture" },
@@ -98,12 +99,12 @@ class TwoImages {
         ),
       ),
       this.verdict,
+      element("p", { class: "note" }, "The mixture decoded as each environment"),
       element(
         "div",
         { class: "decoded-as" },
         this.decoded.map(({ node }) => node),
       ),
-      key(this.environments),
     );
   }
 
@@ -154,6 +155,7 @@ class TwoImages {
     };
     const picture = element("img", { src: image.picture, alt: "" });
     this.thumbs.append(element("button", { type: "button", "aria-label": label, click: choose }, picture));
+    this.stopAt(this.thumbs.firstChild);
   }
 
   put(i, image) {

@@ -21,11 +21,12 @@ export function ticks(low, high, count = 4) {
   return Array.from({ length: Math.floor(high / unit + 1e-9) - first + 1 }, (_, i) => (first + i) * unit);
 }
 
-/** 1, 2 and 5 times powers of ten between two positive numbers; only powers if there are many. */
+/** 1, 2 and 5 times powers of ten between two positive numbers; only powers if many, round values if few. */
 export function logTicks(low, high) {
   const found = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
     found.push(...[1, 2, 5].map((factor) => factor * power).filter((value) => value >= low && value <= high));
+  if (found.length < 2) return ticks(low, high, 3);
   return found.length > 6 ? found.filter((value) => Math.abs(Math.log10(value) % 1) < 1e-9) : found;
 }
 

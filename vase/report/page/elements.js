@@ -28,6 +28,22 @@ export function coloured(node, colour) {
   return node;
 }
 
+/** Buttons that Tab passes as one, and arrow keys move among. Returns what chooses the one that Tab finds. */
+export function oneTabStop(box, selector) {
+  const all = () => [...box.querySelectorAll(selector)];
+  const stopAt = (chosen) => all().forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
+  box.addEventListener("focusin", ({ target }) => target.matches(selector) && stopAt(target));
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const buttons = all();
+    const place = buttons.indexOf(event.target);
+    if (!step || place < 0) return;
+    event.preventDefault();
+    buttons.at((place + step) % buttons.length).focus();
+  });
+  return stopAt;
+}
+
 /** Call `draw(width)` now and whenever the width of an element changes. */
 export function onWidth(node, draw) {
   let last = 0;

@@ -1,13 +1,12 @@
 // The live latents: pick an image, drag a latent, see what the decoder makes of it, in any environment.
 
-import { coloured, element } from "vase/elements.js";
+import { coloured, element, oneTabStop } from "vase/elements.js";
 import { canvasFor } from "vase/picture.js";
 import { POINTS, traversal } from "vase/strips.js";
 
 const [UNUSED, MASKED, USED] = [0, 1, 2];
 const PAUSE = 120; // milliseconds without a change after which the strips are drawn again
 const INVITATION = "Move a slider, and the picture follows.";
-const [ACROSS, DOWN] = [["left", "right", "scrollLeft"], ["top", "bottom", "scrollTop"]];
 const DREAMS = 8;
 const SHOWN = 12; // latents that are not behind the fold
 const WORDS = { [UNUSED]: "not used", [MASKED]: "masked", [USED]: "used" };
@@ -142,12 +141,14 @@ class Panel {
     });
     this.dreams = element("div", { class: "thumbs" });
     this.dreamGroup = element("div", { class: "group", hidden: true }, element("h3", {}, "Dreams"), this.dreams);
-    return element(
+    const box = element(
       "div",
       { class: "gallery", role: "group", "aria-label": "Images to start from" },
       this.dreamGroup,
       groups,
     );
+    this.stopAt = oneTabStop(box, ".thumbs button");
+    return box;
   }
 
   group(title, colour, thumbs) {
@@ -172,7 +173,8 @@ class Panel {
     this.original.src = image.picture;
     this.source.lastChild.textContent = image.dreamt ? "dream" : "image";
     const thumb = this.thumbs.get(image);
-    reveal(thumb, thumb.closest(".gallery"), ACROSS);
+    this.stopAt(thumb);
+    reveal(thumb, thumb.closest(".gallery"));
     this.environment = image.environment;
     this.reset();
     this.tell("pick");
@@ -234,7 +236,7 @@ class Panel {
   refresh() {
     const { radio, label: choice } = this.views[this.environment];
     radio.checked = true;
-    reveal(choice, choice.closest(".chooser"), DOWN);
+    reveal(choice, choice.closest(".chooser"));
     const { states, colour, label } = this.environments[this.environment];
     this.caption.textContent = `decoded as ${label}`;
     for (const row of this.rows) {
@@ -312,11 +314,11 @@ class Panel {
   }
 }
 
-/** Scroll a box, and nothing else, so that a node in it is in view: on a phone boxes are shorter than their content. */
-function reveal(node, box, [start, end, scroll]) {
-  const [inner, outer] = [node, box].map((one) => one.getBoundingClientRect());
-  if (inner[start] < outer[start] || inner[end] > outer[end])
-    box[scroll] += (inner[start] + inner[end] - outer[start] - outer[end]) / 2;
+/** Scroll a row, and nothing else, so that a node in it is in view: on a phone rows are shorter than their content. */
+function reveal(node, row) {
+  const [inner, outer] = [node, row].map((one) => one.getBoundingClientRect());
+  if (inner.left < outer.left || inner.right > outer.right)
+    row.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
 }
 
 function button(text, title, act) {

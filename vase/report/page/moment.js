@@ -29,7 +29,7 @@ export class Moment {
   }
 
   show(step) {
-    const { timeline, worlds, environments } = this.data;
+    const { timeline, worlds, environments, latents } = this.data;
     this.step = step;
     this.title.textContent = `Step ${Math.round(step).toLocaleString("en")}`;
     const now = (spans) => [...spans].reverse().find((span) => span.start <= step);
@@ -39,7 +39,7 @@ export class Moment {
     if (stage) lines.push(["world", dot(worlds[stage.world].title, worlds[stage.world].colour)]);
     if (period && environments[period.environment]) {
       lines.push(["environment", dot(String(period.environment), environments[period.environment].colour)]);
-      lines.push(["masked", masked.map((n) => `z${n}`).join(", ") || "none"]);
+      if (latents.count) lines.push(["masked", masked.map((n) => `z${n}`).join(", ") || "none"]);
     }
     this.lines.replaceChildren(
       ...lines.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
@@ -102,6 +102,7 @@ export function card(change, environments) {
   );
 }
 
-function sentence(text) {
+/** Words as a sentence. */
+export function sentence(text) {
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }

@@ -14,7 +14,7 @@ export function report(data, painter) {
     .getElementById("header")
     .append(
       element("p", { class: "subtitle" }, data.subtitle),
-      element("h1", {}, data.title),
+      element("h1", {}, data.title.replaceAll(" → ", "\u00a0→ ")), // no line begins with an arrow
       element("p", { class: "summary" }, data.sentences.join(" ")),
     );
   const live = painter && data.environments.length ? liveLatents(shown("live"), data, painter) : null;

@@ -1,6 +1,6 @@
 // The latent-use map: which environment uses which latent, and which it masks.
 
-import { coloured, element } from "vase/elements.js";
+import { coloured, element, oneTabStop } from "vase/elements.js";
 
 const WORDS = ["not used", "masked", "used"];
 
@@ -11,10 +11,12 @@ export function latentUse(section, { environments, latents }, choose = null) {
   const shared = numbers.filter((n) => used(n) > 1).length;
   const spare = numbers.filter((n) => used(n) === 0).length;
   const summary = `${shared} shared by several environments, ${spare} of ${latents.count} spare`;
+  const map = element("div", { class: "map" }, table(environments, numbers, latents.names, choose));
+  oneTabStop(map, "th button")(map.querySelector("th button"));
   section.append(
     element("h2", { id: "usage-title" }, "Who uses which latent"),
     element("p", { class: "note" }, `In this checkpoint: ${summary}.`),
-    element("div", { class: "map" }, table(environments, numbers, latents.names, choose)),
+    map,
     legend(),
   );
 }

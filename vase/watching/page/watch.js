@@ -1,6 +1,7 @@
 // The live page of a watch: asks for news every two seconds, and draws the timeline again where the reader left it.
 
 import { element } from "vase/elements.js";
+import { sentence } from "vase/moment.js";
 import { timeline } from "vase/timeline.js";
 
 const PAUSE = 2000; // milliseconds between two questions
@@ -25,7 +26,7 @@ async function refresh() {
 function show(data) {
   last = data.rows;
   title.textContent = document.title = data.title;
-  status.textContent = data.status;
+  status.textContent = sentence(data.status);
   if (!data.timeline) return;
   const before = shown && { view: shown.view, cursor: shown.cursor, total: shown.total };
   section.hidden = false;
