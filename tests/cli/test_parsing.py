@@ -100,6 +100,7 @@ def test_the_list_of_commands_above_is_whole(capsys: pytest.CaptureFixture[str])
         (["config", "capcity"], "unknown field 'capcity'; did you mean 'capacity"),
         (["summary"], "the following arguments are required: RUN (see vase summary --help)"),
         (["figures", "a", "b"], "unexpected argument 'b' (see vase figures --help)"),
+        (["figures", "a", "b:classes=0-1"], "unexpected argument 'b:classes=0-1' (see vase figures --help)"),
         ([], "the following arguments are required: COMMAND (see vase --help)"),
     ],
 )

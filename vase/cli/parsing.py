@@ -35,9 +35,10 @@ class Parser(argparse.ArgumentParser):
         """Parse, and refuse what is unknown here, where the options of the subcommand are known."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            word = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-            if not word.startswith("-"):
-                self.error(f"unexpected argument {word!r}")
+            word = next((word for word in unknown if word.startswith("-")), None)
+            if word is None:
+                self.error(f"unexpected argument {unknown[0]!r}")
+            word = word.partition("=")[0]
             close = suggest(word, self._option_string_actions)
             self.error(f"unknown option {word}" + (f"; did you mean {close}?" if close else ""))
         return found, unknown
