@@ -20,8 +20,12 @@ model = VASE(VASEConfig.smoke(), seed=0)
 model.partial_fit(np.zeros((8, 32, 32), np.uint8))
 model.save_pretrained("shared")
 assert VASE.from_pretrained("shared").steps == 1
+shipped = VASE.from_pretrained("three-worlds")
+dreams = shipped.dream(4, environment=0)
+assert shipped.encode(dreams).mean.shape == (4, shipped.n_latents)
 """
 COMMANDS = (
+    ("--help",),
     ("train", "--stream", "digits*8,glyphs*8", "--preset", "smoke", "--probes", "none", "--quiet", "--out", "run"),
     ("summary", "run"),
     ("report", "run"),
