@@ -165,7 +165,9 @@ def test_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda *given, **named: calls.append((name, (*given, named)))
 
     names = ("set_tracking_uri", "set_experiment", "log_params", "log_metrics", "log_image", "end_run")
-    mlflow = SimpleNamespace(**{name: record(name) for name in names}, start_run=lambda **_: "run")
+    mlflow = SimpleNamespace(
+        **{name: record(name) for name in names}, start_run=lambda **_: "run", MlflowException=OSError
+    )
     monkeypatch.setitem(sys.modules, "mlflow", mlflow)
     with MLflow("mine", uri="file:store", every=5) as tracker:
         VASE(CONFIG, device="cpu").fit(iter(STREAM), callbacks=[tracker])
@@ -183,6 +185,18 @@ def test_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
         ("reconstructions", 5), ("traversals", 5), ("dreams", 5)
     ]  # fmt: skip
     assert pictures[0][0].shape == (33, 135, 3)
+
+
+def test_mlflow_without_a_store_says_where_one_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As mlflow-skinny does by default: its store is a database, for which it lacks the packages."""
+
+    def set_experiment(name: str) -> None:
+        raise OSError("Unsupported URI 'sqlite:///mlflow.db'.\nA second line.")
+
+    mlflow = SimpleNamespace(set_experiment=set_experiment, MlflowException=OSError, end_run=lambda: None)
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    with pytest.raises(ValueError, match=r"'mine': Unsupported URI 'sqlite:///mlflow.db'\. Set MLFLOW_TRACKING_URI"):
+        MLflow("mine").open(SimpleNamespace(name="run", parameters={}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("make", "extra"), [(WandB, "wandb"), (MLflow, "mlflow")])

@@ -165,7 +165,7 @@ class WandB(Tracker):
 
 
 class MLflow(Tracker):
-    """Sends to MLflow: a tracking server or a folder, by `uri` or the variable MLFLOW_TRACKING_URI."""
+    """Sends to MLflow: to the server or store of `uri` or of the variable MLFLOW_TRACKING_URI."""
 
     _run: Any = None
 
@@ -180,7 +180,14 @@ class MLflow(Tracker):
         """Start a run there."""
         if self._uri is not None:
             self._mlflow.set_tracking_uri(self._uri)
-        self._mlflow.set_experiment(self._experiment)
+        try:
+            self._mlflow.set_experiment(self._experiment)
+        except self._mlflow.MlflowException as error:
+            raise ValueError(
+                f"MLflow cannot open the experiment {self._experiment!r}: {str(error).splitlines()[0]} Set "
+                "MLFLOW_TRACKING_URI to a server, install mlflow beside mlflow-skinny for a database on this machine, "
+                "or set MLFLOW_ALLOW_FILE_STORE=true and MLFLOW_TRACKING_URI=file:FOLDER."
+            ) from error
         self._run = self._mlflow.start_run(run_name=run.name)
         self._mlflow.log_params({name: str(value)[:500] for name, value in _flat(run.parameters).items()})
 
