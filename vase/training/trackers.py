@@ -184,7 +184,7 @@ class MLflow(Tracker):
             self._mlflow.set_experiment(self._experiment)
         except self._mlflow.MlflowException as error:
             raise ValueError(
-                f"MLflow cannot open the experiment {self._experiment!r}: {str(error).splitlines()[0]} Set "
+                f"MLflow cannot open the experiment {self._experiment!r}: {str(error).strip().splitlines()[0]} Set "
                 "MLFLOW_TRACKING_URI to a server, install mlflow beside mlflow-skinny for a database on this machine, "
                 "or set MLFLOW_ALLOW_FILE_STORE=true and MLFLOW_TRACKING_URI=file:FOLDER."
             ) from error
