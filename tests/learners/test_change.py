@@ -274,6 +274,12 @@ def test_few_pictures_suffice_for_a_large_change(size: int, channels: int) -> No
     assert sum(sentence.startswith("darker by ") for sentence in said) >= 8
 
 
+def test_on_a_return_the_nearest_environment_is_another_one() -> None:
+    images = scenes(128, np.random.default_rng(0))
+    back = describe(images[:64], images[64:], environment=0, is_new=False, distances={0: 0.1, 1: 0.254})
+    assert back.sentence.endswith("; nearest other environment: 1, distance 0.25")
+
+
 def test_sentence_when_nothing_changed() -> None:
     images = scenes(128, np.random.default_rng(0))
     same = describe(images[:64], images[64:], distances={1: 0.254})

@@ -94,7 +94,8 @@ class Change:
         """What changed: appearance, latents and the nearest known environment."""
         parts = [", ".join(self.findings) or self._unchanged(), *_latent_phrases(self.latents)]
         if self.nearest is not None:
-            parts.append(f"nearest known environment: {self.nearest.environment}, distance {self.nearest.distance:.2f}")
+            kind, near = "known" if self.is_new else "other", self.nearest
+            parts.append(f"nearest {kind} environment: {near.environment}, distance {near.distance:.2f}")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
