@@ -68,7 +68,7 @@ def test_a_run_of_one_world_that_goes_on() -> None:
 def test_of_many_worlds_only_the_number_is_told() -> None:
     found = summary(stream=["mnist", "fashion", "mnist", "digits", "glyphs"])
     assert three_sentences(found, 64)[0] == (
-        "The learner saw 1,200 batches of 64 images of five worlds in turn, and was never told when the world changed."
+        "The learner saw 1,200 batches of 64 images of four worlds in turn, and was never told when the world changed."
     )
 
 

@@ -23,7 +23,7 @@ def _seen(found: Mapping[str, Any], batch_size: int) -> str:
     shown = f"{count(found['steps'], 'batch')} of {batch_size} images{so_far}"
     if len(worlds) == 1:
         return f"The learner saw {shown} of one world, {worlds[0]}."
-    came = f": {', then '.join(worlds)}" if len(worlds) <= NAMED else f" of {count(len(worlds), 'world')} in turn"
+    came = f": {', then '.join(worlds)}" if len(worlds) <= NAMED else f" of {count(len(set(worlds)), 'world')} in turn"
     return f"The learner saw {shown}{came}, and was never told when the world changed."
 
 
