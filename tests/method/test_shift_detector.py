@@ -97,6 +97,24 @@ class TestFit:
         assert found.reasons == ("dark", "blurred")  # the strangest first; what is not strange is not told
         assert found.effect == 1.2
 
+    def test_a_heavier_test_pays_less_for_the_company_of_others(self) -> None:
+        # Weights 18, 1 and 1: nine tenths of the false alarms for the first, a twentieth for each of the others.
+        tests = [Says(0.009, "dark"), Says(0.001, "blurred"), Says(0.5)]
+        tests[0].weight = 18.0
+        found = ShiftDetector(tests, EnvironmentConfig()).fit(record(), [view()])
+        assert found.p_value == pytest.approx(0.009 / 0.9)
+        assert found.reasons == ("dark", "blurred")  # 0.01 against 0.02
+        tests[1].found = Evidence(0.0004, "blurred")
+        found = ShiftDetector(tests, EnvironmentConfig()).fit(record(), [view()])
+        assert found.p_value == pytest.approx(0.0004 / 0.05)
+        assert found.reasons == ("blurred", "dark")
+
+    def test_a_weight_matters_only_among_those_who_are_asked(self) -> None:
+        heavy, light = Says(0.009), SaysOfCurrent(0.5)
+        heavy.weight = 18.0
+        detector = ShiftDetector([heavy, light], EnvironmentConfig())
+        assert detector.fit(record(), [view()], current=False).p_value == 0.009
+
     def test_a_p_value_is_at_most_one(self) -> None:
         found = ShiftDetector([Says(0.8), Says(0.7)], EnvironmentConfig()).fit(record(), [view()])
         assert found.p_value == 1.0

@@ -96,18 +96,21 @@ class ShiftDetector:
     def fit(self, record: EnvironmentRecord, views: Iterable[BatchStatistics], *, current: bool = True) -> Fit:
         """How well a batch fits an environment, of which it is a view by one set of weights or several.
 
-        The smallest p-value counts, times the number of tests (Bonferroni). A batch is as foreign as it is in the
-        mildest view: an optimiser's spike, which only the live weights see, is no shift. Unless the environment is
-        `current`, only tests that know all environments are asked; without any, nothing fits. In the current one no
-        further view is asked for once a batch is clear of suspicion: each costs a pass through the networks.
+        The smallest p-value counts, each divided by the share of false alarms that its test may raise (weighted
+        Bonferroni). A batch is as foreign as it is in the mildest view: an optimiser's spike, which only the live
+        weights see, is no shift. Unless the environment is `current`, only tests that know all environments are asked;
+        without any, nothing fits. In the current one no further view is asked for once a batch is clear of suspicion:
+        each costs a pass through the networks.
         """
         tests = self.tests if current else [test for test in self.tests if test.knows_all]
+        total = sum(test.weight for test in tests)
         fits = []
         for view in views:
-            found = sorted((test.evidence(record, view) for test in tests), key=lambda evidence: evidence.p_value)
-            effects = [evidence.effect for evidence in found if not math.isnan(evidence.effect)]
-            reasons = tuple(e.reason for e in found if e.reason and e.p_value < SUSPICION)
-            p_value = min(1.0, len(found) * found[0].p_value) if found else 0.0
+            evidence = [(test.evidence(record, view), test.weight / total) for test in tests]
+            found = sorted(((min(1.0, e.p_value / share), e) for e, share in evidence), key=lambda pair: pair[0])
+            effects = [e.effect for _, e in found if not math.isnan(e.effect)]
+            reasons = tuple(e.reason for _, e in found if e.reason and e.p_value < SUSPICION)
+            p_value = found[0][0] if found else 0.0
             fits.append(Fit(p_value, max(effects, default=math.nan), reasons))
             if current and p_value >= self.clear:
                 break

@@ -54,6 +54,8 @@ class ShiftTest(ABC):
     """Whether the test looks at losses or latents; one that looks at nothing but the images costs no decoding."""
     knows_all = True
     """Whether the test can tell a batch from any environment, or only from the current one."""
+    weight = 1.0
+    """How many of the false alarms the test may raise, in proportion to the weights of the other tests."""
 
     @abstractmethod
     def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
