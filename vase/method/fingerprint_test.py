@@ -27,7 +27,7 @@ class FingerprintTest(ShiftTest):
 
     needs_networks = False
     weight = 18.0
-    """Nine tenths of the false alarms beside the two tests of Eq. 6: it detects most, and its p-values are exact."""
+    """Nine tenths of the false alarms beside the two learnt tests: it detects most, and its p-values hold."""
 
     def __init__(self, image_shape: tuple[int, int, int], smallest_effect: float = 0.0) -> None:
         self.fingerprint = Fingerprint(*image_shape)
