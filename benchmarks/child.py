@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 import vase
-from vase.machine import keep_memory
+from vase.process import keep_memory
 
 
 @dataclass(frozen=True)

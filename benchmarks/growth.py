@@ -24,7 +24,7 @@ from benchmarks.scaling import own_bytes
 from benchmarks.tables import table
 from vase.bench.contestants import Learner, block, timed_config
 from vase.learners.vase import VASE
-from vase.machine import keep_memory
+from vase.process import keep_memory
 from vase.training import RunSettings, train
 
 RESULTS = Path(__file__).parent.parent / "results"

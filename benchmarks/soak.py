@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from vase import VASE, VASEConfig
-from vase.machine import keep_memory
+from vase.process import keep_memory
 from vase.worlds import Schedule
 
 RESULT = Path(__file__).parent.parent / "results" / "soak" / "smoke.json"

@@ -23,7 +23,7 @@ from benchmarks import parts, peers, processes, scaling, step
 from benchmarks.reference import PLAIN
 from vase.bench import precision, report
 from vase.bench.contestants import block, timed_config
-from vase.machine import keep_memory
+from vase.process import keep_memory
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed"
 FILES: dict[str, tuple[str, int, tuple[str, ...]]] = {

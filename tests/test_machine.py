@@ -1,14 +1,12 @@
 """What the machine can do is found by trying."""
 
-import platform
 import subprocess
-import sys
 
 import pytest
 import torch
 
-from vase import VASE, VASEConfig, machine
-from vase.machine import HalfPrecision, half_on, half_precision, keep_memory
+from vase import VASE, VASEConfig
+from vase.machine import HalfPrecision, half_on, half_precision
 
 
 @pytest.fixture(autouse=True)
@@ -64,17 +62,3 @@ def test_auto_uses_it_where_it_pays(monkeypatch: pytest.MonkeyPatch):
     auto = VASE(VASEConfig.smoke().with_values({"network.precision": "auto"}), device="cpu")
     assert auto.networks_.reduced
     assert auto.ema_.nets.reduced  # the verdicts of both kinds of weights see the same arithmetic
-
-
-def test_memory_is_kept_in_a_process_of_its_own():
-    code = "from vase.machine import keep_memory; print(keep_memory())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(platform.libc_ver()[0] == "glibc")
-
-
-def test_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch):
-    def none(name: object) -> object:
-        return object()
-
-    monkeypatch.setattr(machine.ctypes, "CDLL", none)
-    assert keep_memory() is False

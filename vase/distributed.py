@@ -10,7 +10,6 @@ import atexit
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -135,12 +134,6 @@ def get_distributed() -> Distributed:
     if dist.is_available() and dist.is_initialized():
         return Distributed(dist.get_rank(), dist.get_world_size())
     return Distributed()
-
-
-def silence_other_ranks() -> None:
-    """Silence the standard output of all workers but the first; errors are still shown."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 @contextmanager

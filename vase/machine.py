@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import platform
 import subprocess
@@ -13,24 +12,8 @@ from pathlib import Path
 
 import torch
 
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _PAYS = 1.1
 """Half precision must be this much faster before it is used."""
-
-
-def keep_memory() -> bool:
-    """Make glibc keep freed memory instead of returning it to the system; returns whether that succeeded.
-
-    A training step allocates and frees the same tensors again and again. By default glibc returns large ones to the
-    system each time, and every page is fetched and zeroed anew: in a virtual machine that can double a step's time. It
-    concerns the whole process, so that only the commands of `vase` call it, never the import of the library.
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):  # not glibc
-        return False
-    wishes = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 64 << 20))
-    return [mallopt(name, value) for name, value in wishes] == [1, 1, 1]
 
 
 def cpu_name() -> str:

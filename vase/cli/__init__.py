@@ -28,13 +28,12 @@ from vase.cli import (
 )
 from vase.cli.options import SETTINGS
 from vase.cli.parsing import Parser, add_command
+from vase.process import keep_memory, silence_other_ranks
 
 COMMANDS = (
     *(demo, data, train, watch, sweep, report, explore, figures, summary, share, export, config, bench, experiment),
     completion,
 )
-_LIGHT = tuple(module.__name__ for module in (data, config, completion))
-"""Modules of commands that do not use PyTorch."""
 USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, ModuleNotFoundError)
 """What wrong input or a machine in trouble leads to; each message says what to do. See also DataUnavailable."""
 STOPPED = "stopped at once; what was saved before stays, and a run continues from its last checkpoint with --resume"
@@ -69,8 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words, arguments = sys.argv[1:] if argv is None else list(argv), Namespace()
     try:
         arguments = make_parser().parse_args(words)
-        if arguments.run.__module__ not in _LIGHT:
-            _prepare_process()
+        _prepare_process()
         return int(arguments.run(arguments) or 0)
     except KeyboardInterrupt as stop:
         print(f"\n{str(stop) or STOPPED}", flush=True)
@@ -87,14 +85,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process() -> None:
-    """Settings of the process that only commands make, never the import of the library.
+    """Settings of the process.
 
     Modules of the current folder can be imported, as with `python -m vase`: `--learner mine:Mine` finds mine.py. The
     folder is searched last, so that no file in it hides an installed module.
     """
-    from vase.distributed import silence_other_ranks
-    from vase.machine import keep_memory
-
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     silence_other_ranks()

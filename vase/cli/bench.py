@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
 def _record(given: argparse.Namespace, rounds: int, names: list[str]) -> dict[str, Any]:
     from vase.bench import report
     from vase.bench.contestants import block, timed_config
-    from vase.machine import keep_memory
+    from vase.process import keep_memory
 
     config = timed_config(given.preset)
     words = ["vase", "bench", "--preset", given.preset, "--rounds", str(rounds)]

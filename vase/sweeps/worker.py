@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vase.learners.records import Step
-from vase.machine import keep_memory
+from vase.process import keep_memory
 from vase.training.callbacks import Callback, Run
 from vase.training.settings import RunSettings
 from vase.training.trainer import train

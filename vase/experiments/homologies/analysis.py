@@ -13,7 +13,6 @@ from vase.experiments.common.conditions import ENTANGLED, OURS, label
 from vase.experiments.common.numbers import stage_lengths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
-from vase.metrics.homology import MIN_R_SQUARED, REGRESSORS
 from vase.worlds.spec import title
 
 
@@ -22,7 +21,7 @@ def homology(results: Results) -> Table:
     rows: list[tuple[Entry, ...]] = []
     others = [condition.name for condition, _ in results.finished if condition.name not in (OURS, ENTANGLED)]
     runs = {name: results.of(name) for name in (OURS, ENTANGLED, *others)}
-    for regressor in REGRESSORS:
+    for regressor in dict.fromkeys(name for each in runs.values() for run in each for name in _all_scores(run)):
         found = {name: [_scores(run, regressor) for run in each] for name, each in runs.items()}
         every = [scores for each in found.values() for scores in each]
         factors = list(dict.fromkeys(factor for scores in every for factor in scores))
@@ -40,7 +39,7 @@ def homology(results: Results) -> Table:
     notes = (
         "R² within: of regressors on held-out frames of their own world, mean of both worlds. score: R² of the same "
         "regressors, unchanged, in the other world, as a share of what those fitted there reach; cut to 0 ... 1, mean "
-        f"of both directions; none if R² within is below {MIN_R_SQUARED:g} in one of the worlds. seeds: with a score, "
+        "of both directions; none if R² within is below 0.1 in one of the worlds. seeds: with a score, "
         "of VASE and of the entangled one. standard errors: of the difference. mean: of factors with a score in every "
         "run. Regressors read z^s = a^s ⊙ z, z ~ q(z|x); of a ball, only where it is seen.",
         _note(results),
@@ -52,8 +51,13 @@ _Found = dict[str, list[dict[str, Any] | None]]
 """Condition -> homologies of a factor, one of each run."""
 
 
+def _all_scores(run: Result) -> dict[str, dict[str, Any]]:
+    """Regressor -> factor -> homology; none if the worlds had no factor in common."""
+    return run.analysis.get("scores") or {}
+
+
 def _scores(run: Result, regressor: str) -> dict[str, dict[str, Any]]:
-    return dict((run.analysis.get("scores") or {}).get(regressor, {}))
+    return dict(_all_scores(run).get(regressor, {}))
 
 
 def _mean(scores: Sequence[dict[str, Any]]) -> dict[str, Any]:
