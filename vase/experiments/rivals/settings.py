@@ -16,9 +16,9 @@ _HERE = "vase.experiments.rivals."
 CHOSEN: dict[str, Any] = {"ewc": 10, "si": 100, "mas": 100, "curl": 600, "curl-colour": 2_500, "every": 1_500}
 """Strengths of EWC (λ), SI (c) and MAS (λ), CURL's threshold in nats, batches between the boundaries of "every"."""
 GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "ewc": ("strength", (1, 10, 100, 1_000, 10_000)),
-    "si": ("strength", (1, 10, 100, 1_000, 10_000)),
-    "mas": ("strength", (1, 10, 100, 1_000, 10_000)),
+    "ewc": ("strength", (0.01, 0.1, 1, 10, 100, 1_000, 10_000)),
+    "si": ("strength", (0.01, 0.1, 1, 10)),
+    "mas": ("strength", (0.01, 0.1, 1, 10, 100)),
     "curl": ("threshold", (300, 600, 1_200)),
     "lifelong-generative": ("weight", (0.1, 1, 10)),
     "generative-replay": ("boundaries", (150, 500, 1_000)),
