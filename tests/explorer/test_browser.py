@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -186,6 +188,39 @@ def test_figures_are_exported(visit: Visit) -> None:
     with visit.page.expect_download() as download:
         visit.page.get_by_role("button", name="save interpolation as GIF").click()
     assert download.value.suggested_filename == "interpolation.gif"
+
+
+@pytest.fixture(scope="session")
+def five_worlds() -> dict[str, Any]:
+    """Heading and sentences of the run of five worlds of the gallery, which are the longest."""
+    text = (Path(__file__).parents[2] / "docs" / "gallery" / "five-worlds.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    return {name: data[name] for name in ("title", "subtitle", "sentences")}
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["two worlds", "five worlds"])
+def test_on_a_phone_the_first_screen_has_a_latent_to_drag(
+    chromium: Any, explorer: Local, five_worlds: dict[str, Any], many: bool
+) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 844}, has_touch=True)  # a thumb for a finger is larger
+    page.route(
+        "**/model?id=*",
+        lambda route: route.fulfill(json=route.fetch().json() | (five_worlds if many else {})),
+    )
+    page.goto(explorer.address)
+    page.locator("#origin .verdict").wait_for()
+    assert page.evaluate("scrollY") == 0
+    assert (page.locator("h1").inner_text().count("→") == 4) is many
+    slider = page.locator(f"{USED} input[type=range]").first.bounding_box()
+    assert slider["y"] + slider["height"] <= 844
+    save, last = (page.locator(one).last.bounding_box() for one in (".sliders > .export", ".sliders .track:visible"))
+    assert save["y"] > last["y"]  # what is done last comes last
+    assert page.get_by_label("Sort by").bounding_box()["y"] < slider["y"]
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.locator(".title-row .export").wait_for()
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
