@@ -112,6 +112,7 @@ def test_a_dropped_picture_is_encoded_explained_and_offered(visit: Visit) -> Non
     visit.until(lambda: visit.page.locator("#origin .asked").get_attribute("src") == picture)
     assert visit.text("#origin .verdict").startswith("It fits")
     assert visit.page.locator("#origin .outcome").count() == 3
+    assert visit.page.locator("#origin .outcome.chosen").count() == 1
     assert visit.page.locator("#origin .reasons li").count() > 0
     name = own.get_attribute("aria-label")
     assert visit.page.get_by_role("button", name=f"{name}, for the slot").count() == 1
@@ -139,7 +140,7 @@ def test_the_webcam_takes_pictures(visit: Visit) -> None:
 
 
 def test_two_images_are_mixed_and_interpolated(visit: Visit) -> None:
-    blend, alone = visit.page.locator("#two .mixture img"), visit.page.locator("#two .stacked").first
+    blend, alone = visit.page.locator("#two .mixture img"), visit.page.locator("#two .guesses .stacked").first
     visit.until(lambda: blend.get_attribute("src") is not None)
     share = visit.page.get_by_role("slider", name="From image A to image B")
     between = "document.querySelector('.between canvas').toDataURL()"
@@ -155,6 +156,45 @@ def test_two_images_are_mixed_and_interpolated(visit: Visit) -> None:
     assert visit.page.locator(".slot button").nth(1).get_attribute("aria-pressed") == "true"
     visit.page.locator("#context").press("End")
     assert visit.text("output[for=context]") == "32"
+
+
+@pytest.mark.parametrize(
+    ("said", "decision", "guess"),
+    [
+        (
+            {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.3, 0.7]},
+            "It fits 1 inverse digits",
+            "Alone, it says 1 inverse digits: they agree",
+        ),
+        (
+            {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.8, 0.2]},
+            "It fits 1 inverse digits",
+            "Alone, it says 0 moving digits: they disagree",
+        ),
+        (
+            {"verdict": "new environment", "environment": 0, "posterior": [0, 0, 1], "probabilities": [0.8, 0.2]},
+            "It fits no environment that the learner knows; the nearest is 0 moving digits",
+            "Alone, it says 0 moving digits: it cannot say “new”",
+        ),
+    ],
+)
+def test_decision_and_guess_about_a_mixture_are_told_apart(
+    visit: Visit, said: dict[str, Any], decision: str, guess: str
+) -> None:
+    visit.page.route("**/mix", lambda route: route.fulfill(json=route.fetch().json() | said))
+    visit.page.get_by_role("slider", name="From image A to image B").press("ArrowRight")
+    visit.until(lambda: (visit.text(".decision .verdict"), visit.text(".guesses .verdict")) == (decision, guess))
+    shown = [
+        visit.page.locator(f"{part} .stacked").first.get_attribute("aria-label") for part in (".decision", ".guesses")
+    ]
+    names = ("moving digits", "inverse digits", "a new environment")
+    for label, shares in zip(shown, (said["posterior"], said["probabilities"]), strict=True):
+        parts = [
+            f"{name} {100 * share:.{0 if share in (0, 1) else 1}f} %"
+            for name, share in zip(names, shares, strict=False)
+        ]
+        assert label == ", ".join(parts)
+    visit.page.unroute("**/mix")
 
 
 def test_latents_are_sorted_and_named(visit: Visit, run: RunDirectory) -> None:
