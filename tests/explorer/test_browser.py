@@ -164,17 +164,17 @@ def test_two_images_are_mixed_and_interpolated(visit: Visit) -> None:
         (
             {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.3, 0.7]},
             "It fits 1 inverse digits",
-            "Alone, it says 1 inverse digits: they agree",
+            "Alone: 1 inverse digits; they agree",
         ),
         (
             {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.8, 0.2]},
             "It fits 1 inverse digits",
-            "Alone, it says 0 moving digits: they disagree",
+            "Alone: 0 moving digits; they disagree",
         ),
         (
             {"verdict": "new environment", "environment": 0, "posterior": [0, 0, 1], "probabilities": [0.8, 0.2]},
             "It fits no environment that the learner knows; the nearest is 0 moving digits",
-            "Alone, it says 0 moving digits: it cannot say “new”",
+            "Alone: 0 moving digits; it cannot say “new”",
         ),
     ],
 )

@@ -223,8 +223,8 @@ class TwoImages {
   /** The classifier's guess as a sentence, and whether the learner decides the same. */
   guessed(found) {
     const best = found.probabilities.indexOf(Math.max(...found.probabilities));
-    const agreed = best === found.environment ? ": they agree" : ": they disagree";
-    return ["Alone, it says ", named(best, this.environments), fits(found) ? agreed : ": it cannot say “new”"];
+    const agreed = best === found.environment ? "; they agree" : "; they disagree";
+    return ["Alone: ", named(best, this.environments), fits(found) ? agreed : "; it cannot say “new”"];
   }
 
   drawStrip() {
