@@ -124,7 +124,7 @@ def _sentence(run: dict[str, Any], soak: dict[str, Any]) -> str:
     return (
         f"{STEPS:,} steps in one world, by arithmetic: {hours:.1f} hours of one core at {milliseconds:.1f} ms a step, "
         f"and {size / 1e6:.0f} MB of rows. Memory and checkpoints do not grow with steps: resident memory after "
-        f"{points[-1]['step']:,} steps differs by {growth:+.1%} from that after {points[0]['step']:,}, and a "
+        f"{points[-1]['step']:,} steps differs by {100 * growth:+.1f} % from that after {points[0]['step']:,}, and a "
         f"checkpoint has {run['early'] / 1e6:.2f} MB after {run['steps'] // 2:,} steps and {run['late'] / 1e6:.2f} MB "
         f"after {run['steps']:,}."
     )

@@ -57,8 +57,8 @@ def test_a_goal_that_is_never_reached():
 
 def test_a_summary_says_how_many_arrived():
     found = summary([[1.0, 2.0, None], [3.0, 4.0, 9.0]])
-    assert found["60%"] == Spread.of([1.0, 3.0])
-    assert found["70%"] == "1 of 2 within 6,000 steps"
+    assert found["60 %"] == Spread.of([1.0, 3.0])
+    assert found["70 %"] == "1 of 2 within 6,000 steps"
 
 
 def test_without_pythae_it_is_named(monkeypatch):

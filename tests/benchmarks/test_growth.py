@@ -22,7 +22,7 @@ def test_the_line_and_the_table_by_hand(tmp_path: Path) -> None:
     # 0.01 ms, 1,000 and 5,000 bytes per environment, 998 environments after the second
     assert "| 1,000 (arithmetic) | 20.0 | 2.00 | 6.99 |" in text
     assert "5.0 hours of one core at 18.0 ms a step, and 50 MB of rows" in text  # 18 ms · 10⁶ / 3.6·10⁶
-    assert "after 20 steps differs by +1.0% from that after 10" in text
+    assert "after 20 steps differs by +1.0 % from that after 10" in text
 
 
 @pytest.mark.parametrize(("first", "last", "at", "found"), [(1.0, 1.0, 9, 1.0), (0.0, 2.0, 7, 5.0)])

@@ -17,7 +17,7 @@ from PIL import Image
 
 from vase.explorer.app import LARGEST_PICTURE
 from vase.explorer.models import Model
-from vase.explorer.page import PACKAGE, SCRIPTS, explorer_page
+from vase.explorer.page import PACKAGE, SCRIPTS, STYLES, explorer_page
 from vase.report.bundle import SCRIPTS as REPORT_SCRIPTS
 from vase.training import RunDirectory
 
@@ -33,7 +33,7 @@ def png(side: int, mode: str = "L") -> bytes:
 
 def test_every_file_of_the_page_is_served_once() -> None:
     own = {path.name for path in PAGE.iterdir()}
-    assert own == {*(f"{name}.js" for name in SCRIPTS), "explorer.css", "explorer.html"}
+    assert own == {*(f"{name}.js" for name in SCRIPTS), *(f"{name}.css" for name in STYLES), "explorer.html"}
     assert set(SCRIPTS).isdisjoint(REPORT_SCRIPTS)
     assert len(explorer_page().files) == len(SCRIPTS) + len(REPORT_SCRIPTS) + 1
     assert PACKAGE == "vase.explorer"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,7 @@ def test_a_dropped_picture_is_encoded_explained_and_offered(visit: Visit) -> Non
     visit.until(lambda: visit.page.locator("#origin .asked").get_attribute("src") == picture)
     assert visit.text("#origin .verdict").startswith("It fits")
     assert visit.page.locator("#origin .outcome").count() == 3
+    assert visit.page.locator("#origin .outcome.chosen").count() == 1
     assert visit.page.locator("#origin .reasons li").count() > 0
     name = own.get_attribute("aria-label")
     assert visit.page.get_by_role("button", name=f"{name}, for the slot").count() == 1
@@ -137,7 +140,7 @@ def test_the_webcam_takes_pictures(visit: Visit) -> None:
 
 
 def test_two_images_are_mixed_and_interpolated(visit: Visit) -> None:
-    blend, alone = visit.page.locator("#two .mixture img"), visit.page.locator("#two .stacked").first
+    blend, alone = visit.page.locator("#two .mixture img"), visit.page.locator("#two .guesses .stacked").first
     visit.until(lambda: blend.get_attribute("src") is not None)
     share = visit.page.get_by_role("slider", name="From image A to image B")
     between = "document.querySelector('.between canvas').toDataURL()"
@@ -153,6 +156,45 @@ def test_two_images_are_mixed_and_interpolated(visit: Visit) -> None:
     assert visit.page.locator(".slot button").nth(1).get_attribute("aria-pressed") == "true"
     visit.page.locator("#context").press("End")
     assert visit.text("output[for=context]") == "32"
+
+
+@pytest.mark.parametrize(
+    ("said", "decision", "guess"),
+    [
+        (
+            {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.3, 0.7]},
+            "It fits 1 inverse digits",
+            "Alone: 1 inverse digits; they agree",
+        ),
+        (
+            {"verdict": "environment 1", "environment": 1, "posterior": [0.1, 0.9, 0], "probabilities": [0.8, 0.2]},
+            "It fits 1 inverse digits",
+            "Alone: 0 moving digits; they disagree",
+        ),
+        (
+            {"verdict": "new environment", "environment": 0, "posterior": [0, 0, 1], "probabilities": [0.8, 0.2]},
+            "It fits no environment that the learner knows; the nearest is 0 moving digits",
+            "Alone: 0 moving digits; it cannot say “new”",
+        ),
+    ],
+)
+def test_decision_and_guess_about_a_mixture_are_told_apart(
+    visit: Visit, said: dict[str, Any], decision: str, guess: str
+) -> None:
+    visit.page.route("**/mix", lambda route: route.fulfill(json=route.fetch().json() | said))
+    visit.page.get_by_role("slider", name="From image A to image B").press("ArrowRight")
+    visit.until(lambda: (visit.text(".decision .verdict"), visit.text(".guesses .verdict")) == (decision, guess))
+    shown = [
+        visit.page.locator(f"{part} .stacked").first.get_attribute("aria-label") for part in (".decision", ".guesses")
+    ]
+    names = ("moving digits", "inverse digits", "a new environment")
+    for label, shares in zip(shown, (said["posterior"], said["probabilities"]), strict=True):
+        parts = [
+            f"{name} {100 * share:.{0 if share in (0, 1) else 1}f} %"
+            for name, share in zip(names, shares, strict=False)
+        ]
+        assert label == ", ".join(parts)
+    visit.page.unroute("**/mix")
 
 
 def test_latents_are_sorted_and_named(visit: Visit, run: RunDirectory) -> None:
@@ -186,6 +228,39 @@ def test_figures_are_exported(visit: Visit) -> None:
     with visit.page.expect_download() as download:
         visit.page.get_by_role("button", name="save interpolation as GIF").click()
     assert download.value.suggested_filename == "interpolation.gif"
+
+
+@pytest.fixture(scope="session")
+def five_worlds() -> dict[str, Any]:
+    """Heading and sentences of the run of five worlds of the gallery, which are the longest."""
+    text = (Path(__file__).parents[2] / "docs" / "gallery" / "five-worlds.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    return {name: data[name] for name in ("title", "subtitle", "sentences")}
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["two worlds", "five worlds"])
+def test_on_a_phone_the_first_screen_has_a_latent_to_drag(
+    chromium: Any, explorer: Local, five_worlds: dict[str, Any], many: bool
+) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 844}, has_touch=True)  # a thumb for a finger is larger
+    page.route(
+        "**/model?id=*",
+        lambda route: route.fulfill(json=route.fetch().json() | (five_worlds if many else {})),
+    )
+    page.goto(explorer.address)
+    page.locator("#origin .verdict").wait_for()
+    assert page.evaluate("scrollY") == 0
+    assert (page.locator("h1").inner_text().count("→") == 4) is many
+    slider = page.locator(f"{USED} input[type=range]").first.bounding_box()
+    assert slider["y"] + slider["height"] <= 844
+    save, last = (page.locator(one).last.bounding_box() for one in (".sliders > .export", ".sliders .track:visible"))
+    assert save["y"] > last["y"]  # what is done last comes last
+    assert page.get_by_label("Sort by").bounding_box()["y"] < slider["y"]
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.locator(".title-row .export").wait_for()
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

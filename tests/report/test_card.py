@@ -30,7 +30,7 @@ def test_the_card_holds_the_numbers_of_the_run(run: RunDirectory, shared: Path) 
     assert headings[-1] == "Limits"
     assert "The learner saw 120 batches of 32 images: moving digits, then inverse digits" in text
     best = found["identity"]["worlds"]["moving-digits"]["best"]
-    assert f"| class of moving digits | {best:.1%} |" in text
+    assert f"| class of moving digits | {100 * best:.1f} % |" in text
     assert "vase train --preset smoke --stream moving-digits,inverse-digits" in text
     assert "embedded: scikit-learn's handwritten digits" in text
 

@@ -72,5 +72,17 @@ def test_of_many_worlds_only_the_number_is_told() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("used", "shared", "words"),
+    [
+        ([[0, 1], [0, 1]], [0, 1], "2 of its 24 latents, all of them"),
+        ([[0], [0]], [0], "1 of its 24 latents, 1 of them"),
+    ],
+)
+def test_latents_that_are_all_shared(used: list[list[int]], shared: list[int], words: str) -> None:
+    found = summary(environment_latents=[{"used": one} for one in used], shared=shared)
+    assert three_sentences(found, 64)[2].startswith(f"It uses {words} in several environments, and")
+
+
 def test_counts() -> None:
     assert [count(1, "batch"), count(2, "batch"), count(13, "world")] == ["one batch", "two batches", "13 worlds"]

@@ -30,6 +30,6 @@ def test_scores_of_probes() -> None:
     }
     (table,) = tables(Record((("mnist", 10),), ()), found)
     assert [[cell[0] for cell in row] for row in table["rows"]] == [
-        ["class of MNIST", "50.0%", "–", "48.0%", "–"],
+        ["class of MNIST", "50.0 %", "–", "48.0 %", "–"],
         ["position in moving MNIST, pixels", "1.50", "2.00", "1.75", "+0.50"],
     ]

@@ -124,7 +124,9 @@ def summary(runs: Sequence[Sequence[float | None]]) -> dict[str, Spread | str]:
     for goal, column in zip(GOALS, zip(*runs, strict=True), strict=True):
         reached = [value for value in column if value is not None]
         whole = len(reached) == len(runs)
-        cells[f"{goal:.0%}"] = Spread.of(reached) if whole else f"{len(reached)} of {len(runs)} within {MOST:,} steps"
+        cells[f"{100 * goal:.0f} %"] = (
+            Spread.of(reached) if whole else f"{len(reached)} of {len(runs)} within {MOST:,} steps"
+        )
     return cells
 
 

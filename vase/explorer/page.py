@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from vase.explorer.server import Page
 from vase.report.bundle import SCRIPTS as REPORT_SCRIPTS
-from vase.report.bundle import STYLES, source
+from vase.report.bundle import STYLES as REPORT_STYLES
+from vase.report.bundle import source
 
 PACKAGE = "vase.explorer"
 SCRIPTS = (
@@ -19,11 +20,12 @@ SCRIPTS = (
     "server-painter",
     "two-images",
 )
+STYLES = ("explorer", "two-images")
 
 
 def explorer_page() -> Page:
     """The document, its modules and its style sheet."""
     modules = {f"modules/{name}.js": source(f"{name}.js") for name in REPORT_SCRIPTS}
     modules |= {f"modules/{name}.js": source(f"{name}.js", PACKAGE) for name in SCRIPTS}
-    style = "\n".join([*(source(f"{name}.css") for name in STYLES), source("explorer.css", PACKAGE)])
-    return Page(source("explorer.html", PACKAGE), {**modules, "style.css": style})
+    styles = [source(f"{name}.css") for name in REPORT_STYLES] + [source(f"{name}.css", PACKAGE) for name in STYLES]
+    return Page(source("explorer.html", PACKAGE), {**modules, "style.css": "\n".join(styles)})

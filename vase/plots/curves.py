@@ -187,7 +187,7 @@ def draw_scores(axis: Axes, record: Record, metric: Metric, probes: Probes = "ap
     axis.set_title(name + f" ({', '.join(modes)} probes)" * bool(modes))
     axis.set_ylabel(unit)
     if metric == "accuracy":
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
     else:
         axis.set_ylim(bottom=0)
     room = {"fontsize": 6.5, "labelspacing": 0.35} if crowded else {"labelspacing": 0.9}
@@ -198,7 +198,7 @@ def _numbers(metric: Metric, best: float | None, change: float | None) -> str:
     """Best score during, and change afterwards, as the legend prints them."""
     if best is None:
         return ""
-    form, unit, scale = {"accuracy": (".1f", "%", 100), "pixels": (".2f", " px", 1)}.get(metric, (".1e", "", 1))
+    form, unit, scale = {"accuracy": (".1f", " %", 100), "pixels": (".2f", " px", 1)}.get(metric, (".1e", "", 1))
     text = f"best {scale * best:{form}}{unit}"
     if change is not None:
         text += f", then {scale * change:+{form}}" + (" points" if metric == "accuracy" else unit)

@@ -56,8 +56,8 @@ def _kept(found: Mapping[str, Any]) -> str:
     parts = []
     if found["latents"]:
         used = len({n for one in found["environment_latents"] for n in one["used"]})
-        shared = f"{len(found['shared']) or 'none'} of them in several environments"
-        parts.append(f"It uses {used} of its {found['latents']} latents, {shared}")
+        shared = "all" if len(found["shared"]) == used > 1 else len(found["shared"]) or "none"
+        parts.append(f"It uses {used} of its {found['latents']} latents, {shared} of them in several environments")
     change = found["frozen"]["identity"]["mean"]["change"]
     if change is not None:
         than = f"{abs(100 * change):.1f} points {'worse' if change < 0 else 'better'} than when they were learnt"

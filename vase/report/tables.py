@@ -77,7 +77,7 @@ def _scores(name: str, note: str, found: Mapping[str, Any]) -> Table:
     """Classes and positions by world: best while it was learnt, worst after it, at the end."""
     rows = []
     for world, score in found.get("identity", {}).get("worlds", {}).items():
-        shown = [_number(score[moment], ".1%") for moment in ("best", "worst_after", "end")]
+        shown = [_percent(score[moment]) for moment in ("best", "worst_after", "end")]
         change = identity_change(score).replace("-", "−"), score["change"]
         rows.append((_text(f"class of {title(world)}"), *shown, change))
     position = found.get("position", {"mse": {"worlds": {}}, "pixels": {"worlds": {}}})
@@ -113,7 +113,11 @@ def _number(value: float | None, form: str = ",") -> Cell:
     if value is None:
         return NONE, None
     text = f"{value:{form}}"
-    return text.lstrip("+-") if not text.strip("+-0.%") else text.replace("-", "−"), value
+    return text.lstrip("+-") if not text.strip("+-0.") else text.replace("-", "−"), value
+
+
+def _percent(share: float | None) -> Cell:
+    return (NONE, None) if share is None else (f"{100 * share:.1f} %", share)
 
 
 def _text(value: str) -> Cell:

@@ -196,7 +196,7 @@ def _score_lines(found: dict[str, Any], probes: str) -> list[str]:
     table: list[tuple[str, ...]] = [("", "best during", "worst after", "at the end", "change")]
     moments = ("best", "worst_after", "end")
     for world, score in identity["worlds"].items():
-        shown = [NONE if score[name] is None else f"{score[name]:.1%}" for name in moments]
+        shown = [NONE if score[name] is None else f"{100 * score[name]:.1f} %" for name in moments]
         table.append((f"class of {world}", *shown, identity_change(score)))
     for world, score in mse["worlds"].items():
         extra = pixels["worlds"].get(world, {})

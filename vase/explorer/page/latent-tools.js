@@ -21,15 +21,8 @@ export function latentTools(panel, { live, latents }, model) {
   sort.append(...Object.entries(names).map(([value, text]) => element("option", { value }, text)));
   const buttons = exportButtons("latents", figure, () => ({ model, ...sweep(panel, live.span) }));
   buttons.prepend(element("span", { class: "note" }, "Save as"));
-  panel.section.querySelector(".sliders").prepend(
-    element(
-      "div",
-      { class: "tools" },
-      element("label", { for: "sort" }, "Sort by"),
-      sort,
-      buttons,
-    ),
-  );
+  const tools = element("div", { class: "tools" }, element("label", { for: "sort" }, "Sort by"), sort);
+  arrange(panel.section, tools, buttons);
   for (const row of panel.rows) nameable(row, latents, model);
   panel.measure = ({ latent }) => live[sort.value]?.[panel.environment]?.[latent];
   const symbol = { kl: "KL", atypicality: "α" };
@@ -46,6 +39,18 @@ export function latentTools(panel, { live, latents }, model) {
     return sort.value === "number" ? row.latent : -(panel.measure(row) ?? 0);
   };
   panel.refresh();
+}
+
+/** Tools beside the heading; on a phone, where the first slider must be on the first screen, saving comes last. */
+function arrange(section, tools, buttons) {
+  const heading = section.querySelector("h2");
+  const row = element("div", { class: "title-row" });
+  heading.replaceWith(row);
+  row.append(heading, tools);
+  const narrow = matchMedia("(max-width: 860px)");
+  const settle = () => (narrow.matches ? section.querySelector(".sliders") : tools).append(buttons);
+  narrow.addEventListener("change", settle);
+  settle();
 }
 
 function visible(panel) {

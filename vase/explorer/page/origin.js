@@ -41,18 +41,26 @@ export function explained(found, environments) {
   ];
 }
 
-/** The verdict as a sentence. */
-export function verdict({ verdict: words, environment: s }, environments) {
-  const known = /^environment \d+$/.test(words);
+/** Whether the learner takes an image for one of an environment that it knows. */
+export function fits({ verdict: words }) {
+  return /^environment \d+$/.test(words);
+}
+
+/** An environment in bold, in its colour. */
+export function named(s, environments) {
   const { label, colour } = environments[s];
-  return [
-    known ? "It fits " : "It fits no environment that the learner knows; the nearest is ",
-    coloured(element("b", { class: "dot" }, `${s} ${label}`), colour),
-  ];
+  return coloured(element("b", { class: "dot" }, `${s} ${label}`), colour);
+}
+
+/** The verdict as a sentence. */
+export function verdict(found, environments) {
+  const words = fits(found) ? "It fits " : "It fits no environment that the learner knows; the nearest is ";
+  return [words, named(found.environment, environments)];
 }
 
 /** The image in each environment, with how probable and how far that environment is. */
-function outcomes({ posterior, effects, p_values: chances, as }, environments) {
+function outcomes(found, environments) {
+  const { posterior, effects, p_values: chances, as } = found;
   const cards = as.map(({ picture, error }, s) => {
     const { label, colour } = environments[s];
     const lines = [
@@ -64,7 +72,9 @@ function outcomes({ posterior, effects, p_values: chances, as }, environments) {
     return card(`${s} ${label}`, colour, element("img", { src: picture, alt: `decoded as ${label}` }), lines);
   });
   const none = element("div", { class: "unknown", "aria-hidden": "true" }, "?");
-  return [...cards, card(NEW.label, NEW.colour, none, [["posterior", percent(posterior.at(-1))]])];
+  cards.push(card(NEW.label, NEW.colour, none, [["posterior", percent(posterior.at(-1))]]));
+  cards.at(fits(found) ? found.environment : -1).classList.add("chosen");
+  return cards;
 }
 
 function card(title, colour, picture, lines) {

@@ -1,10 +1,10 @@
 // Two images: mixed pixel by pixel, which makes them ambiguous, and code by code, which does not.
 
 import { ask, attempt, Latest } from "vase/asking.js";
-import { StackedBar } from "vase/bars.js";
+import { NEW, StackedBar } from "vase/bars.js";
 import { coloured, element, oneTabStop } from "vase/elements.js";
 import { exportButtons, stripFigure } from "vase/figure.js";
-import { verdict } from "vase/origin.js";
+import { fits, named, verdict } from "vase/origin.js";
 import { canvasFor, paint } from "vase/picture.js";
 import { POINTS } from "vase/strips.js";
 
@@ -63,16 +63,6 @@ class TwoImages {
 
   pixels() {
     this.blend = element("img", { alt: "the two images mixed", class: "asked" });
-    this.verdict = element("p", { class: "verdict" });
-    this.alone = new StackedBar(this.environments);
-    this.among = new Map(this.known.map((s) => [s, new StackedBar(this.environments)]));
-    this.count = element("input", {
-      ...{ type: "range", min: 1, max: 32, step: 1, value: CONTEXT, id: "context" },
-      input: () => this.show(),
-    });
-    this.counted = element("output", { for: "context" });
-    const line = (text, bar) => [element("span", {}, text), bar.node];
-    const lines = [...this.among].flatMap(([s, bar]) => line(`among ${this.environments[s].label}`, bar));
     this.decoded = this.environments.map(({ label, colour }, s) => {
       const image = element("img", { alt: `the mixture decoded as ${label}` });
       return {
@@ -84,26 +74,54 @@ class TwoImages {
       "div",
       {},
       element("h3", {}, "Mix the pixels"),
-      element("p", { class: "note" }, "The environments inferred for the mixture, alone and among other images."),
-      element(
-        "div",
-        { class: "mixture" },
-        this.blend,
-        element(
-          "div",
-          { class: "contexts" },
-          line("alone", this.alone),
-          lines,
-          element("label", { for: "context" }, "images of context"),
-          element("div", { class: "with-value" }, this.count, this.counted),
-        ),
-      ),
-      this.verdict,
+      element("p", { class: "note" }, "A mixture is ambiguous. The learner decides; its classifier only guesses."),
+      element("div", { class: "mixture" }, this.blend, this.decision(), this.guesses()),
       element("p", { class: "note" }, "The mixture decoded as each environment"),
       element(
         "div",
         { class: "decoded-as" },
         this.decoded.map(({ node }) => node),
+      ),
+    );
+  }
+
+  /** What the learner takes the mixture for, with the probabilities that this follows from. */
+  decision() {
+    this.verdict = element("p", { class: "verdict" });
+    this.posterior = new StackedBar([...this.environments, NEW]);
+    return element(
+      "div",
+      { class: "decision" },
+      element("h4", {}, "What the learner decides"),
+      this.verdict,
+      element("div", { class: "bars" }, line("posterior", this.posterior)),
+      element("p", { class: "note" }, "From its tests of the images, as in “Where does it come from?”"),
+    );
+  }
+
+  /** What the classifier takes it for, alone and among other images; it knows no new environments, nor decides. */
+  guesses() {
+    this.alone = new StackedBar(this.environments);
+    this.among = new Map(this.known.map((s) => [s, new StackedBar(this.environments)]));
+    this.guess = element("p", { class: "verdict" });
+    this.count = element("input", {
+      ...{ type: "range", min: 1, max: 32, step: 1, value: CONTEXT, id: "context" },
+      input: () => this.show(),
+    });
+    this.counted = element("output", { for: "context" });
+    const lines = [...this.among].map(([s, bar]) => line(`among ${this.environments[s].label}`, bar));
+    return element(
+      "div",
+      { class: "guesses" },
+      element("h4", {}, "What its classifier q(s|x) guesses"),
+      this.guess,
+      element(
+        "div",
+        { class: "bars" },
+        line("alone", this.alone),
+        lines.flat(),
+        element("label", { for: "context" }, "images of context"),
+        element("div", { class: "with-value" }, this.count, this.counted),
       ),
     );
   }
@@ -192,12 +210,21 @@ class TwoImages {
   }
 
   showMixture(found) {
-    const { picture, probabilities, among, as } = found;
+    const { picture, posterior, probabilities, among, as } = found;
     this.blend.src = picture;
     this.verdict.replaceChildren(...verdict(found, this.environments));
+    this.posterior.show(posterior);
     this.alone.show(probabilities);
+    this.guess.replaceChildren(...this.guessed(found));
     for (const [s, bar] of this.among) if (among[s]) bar.show(among[s]);
     this.decoded.forEach(({ image }, s) => (image.src = as[s].picture));
+  }
+
+  /** The classifier's guess as a sentence, and whether the learner decides the same. */
+  guessed(found) {
+    const best = found.probabilities.indexOf(Math.max(...found.probabilities));
+    const agreed = best === found.environment ? "; they agree" : "; they disagree";
+    return ["Alone: ", named(best, this.environments), fits(found) ? agreed : "; it cannot say “new”"];
   }
 
   drawStrip() {
@@ -214,4 +241,9 @@ class TwoImages {
     const codes = [...there, ...there.slice(1, -1).reverse()];
     return { model: this.model, codes, environments: Number(this.place.value), tiles: 1, columns: 1 };
   }
+}
+
+/** A bar and what it is of. */
+function line(text, bar) {
+  return [element("span", {}, text), bar.node];
 }

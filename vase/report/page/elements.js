@@ -18,8 +18,14 @@ function filled(node, attributes, children) {
     else if (value !== null && value !== false && value !== undefined)
       node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  const given = children.flat().filter((child) => child !== null && child !== undefined);
+  node.append(...given.map((child) => (typeof child === "string" ? unbroken(child) : child)));
   return node;
+}
+
+/** A text in which no line ends within "28 %" or "p = 0.01". */
+function unbroken(text) {
+  return text.replaceAll(/(?<=\d) %/g, "\u00a0%").replaceAll("(p = ", "(p\u00a0=\u00a0");
 }
 
 /** Give a CSS variable to an element: the colour of a world or an environment. */

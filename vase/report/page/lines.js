@@ -46,7 +46,7 @@ export class LineTrack {
         svg(
           "text",
           { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" },
-          format(value) + (this.unit === "%" ? "%" : ""),
+          this.unit === "%" ? `${format(value)} %` : format(value),
         ),
       ),
     );
@@ -91,8 +91,7 @@ export class LineTrack {
     this.entries.forEach(({ value }, i) => {
       const { steps, values } = this.curves[i];
       const found = steps.length && steps[0] <= step ? values[indexAt(steps, step)] : null;
-      value.textContent =
-        found === null ? "–" : format(found) + (this.unit === "%" ? "%" : this.unit && ` ${this.unit}`);
+      value.textContent = found === null ? "–" : `${format(found)}\u00a0${this.unit}`.trim();
     });
   }
 

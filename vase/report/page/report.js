@@ -14,7 +14,7 @@ export function report(data, painter) {
     .getElementById("header")
     .append(
       element("p", { class: "subtitle" }, data.subtitle),
-      element("h1", {}, data.title.replaceAll(" → ", "\u00a0→ ")), // no line begins with an arrow
+      element("h1", {}, heading(data.title)),
       element("p", { class: "summary" }, data.sentences.join(" ")),
     );
   const live = painter && data.environments.length ? liveLatents(shown("live"), data, painter) : null;
@@ -36,4 +36,9 @@ export function shown(id) {
 function printInLightColours() {
   addEventListener("beforeprint", () => (document.documentElement.dataset.print = ""));
   addEventListener("afterprint", () => delete document.documentElement.dataset.print);
+}
+
+/** A title in which no line begins with an arrow, nor with the number of CIFAR-10. */
+function heading(title) {
+  return title.replaceAll(" → ", "\u00a0→ ").replaceAll(/-(?=\d)/g, "\u2011");
 }
