@@ -3,6 +3,7 @@
     python tools/gallery.py --out docs/gallery runs/three-worlds runs/five-worlds runs/rooms runs/cifar
 
 A report has the name of its run's folder, e.g. three-worlds.html, and index.html a card of each in the order given.
+With --keep, reports that are in the index already stay there.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ def main() -> int:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run directories")
     parser.add_argument("--out", required=True, metavar="FOLDER", help="the folder to write, e.g. docs/gallery")
     parser.add_argument("--data", metavar="DIR", help="folder with the data sets")
+    parser.add_argument("--keep", action="store_true", help="keep the reports that the index has already")
     arguments = parser.parse_args()
     try:
-        files = write_gallery(arguments.runs, arguments.out, data=arguments.data)
+        files = write_gallery(arguments.runs, arguments.out, data=arguments.data, keep=arguments.keep)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

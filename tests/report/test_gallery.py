@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from page_checks import flaws
 
 from vase.report import gallery
-from vase.report.gallery import Card, collage, file_names, index_page, write_gallery
+from vase.report.gallery import Card, card_html, collage, file_names, index_page, known_cards, write_gallery
 from vase.training import RunDirectory
 
 CARD = Card("a.html", "a", "digits → glyphs", "seed 0", "It noticed the change.", "data:image/png;base64,AA==", 512_345)
@@ -46,6 +47,20 @@ def test_the_index_links_every_report_with_its_size(files: list[Path]) -> None:
     assert "It noticed" in text or "It missed" in text
 
 
+def test_reports_that_are_there_can_stay_in_the_index(run: RunDirectory, tmp_path: Path) -> None:
+    index, other = tmp_path / "index.html", tmp_path / "a.html"
+    other.write_text("a report")
+    index.write_text(index_page([card_html(CARD), card_html(replace(CARD, file="gone.html"))]))
+    write_gallery([run.path], tmp_path, keep=True)
+    cards = known_cards(index)
+    assert list(cards) == ["a.html", "run.html"]  # without the one whose report is gone
+    assert cards["a.html"] == card_html(CARD)
+    write_gallery([run.path], tmp_path, keep=True)
+    assert known_cards(index) == cards  # written again in its place
+    write_gallery([run.path], tmp_path)
+    assert list(known_cards(index)) == ["run.html"]
+
+
 def test_nothing_comes_from_elsewhere(files: list[Path]) -> None:
     text = files[0].read_text()
     assert "default-src 'none'; img-src data:;" in text
@@ -57,13 +72,13 @@ def test_nothing_comes_from_elsewhere(files: list[Path]) -> None:
 
 def test_titles_are_escaped() -> None:
     wicked = '"><script>alert(1)</script>&'
-    text = index_page([Card("a.html", wicked, wicked, wicked, wicked, "data:,", 1)])
+    text = index_page([card_html(Card("a.html", wicked, wicked, wicked, wicked, "data:,", 1))])
     assert "<script" not in text
     assert text.count("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;") == 4
 
 
 def test_cards_stand_in_the_order_given() -> None:
-    text = index_page([CARD, Card("b.html", "b", "", "", "", "data:,", 42_400)])
+    text = index_page([card_html(CARD), card_html(Card("b.html", "b", "", "", "", "data:,", 42_400))])
     assert re.findall(r'href="\./(\w)\.html"', text) == ["a", "b"]
     assert "seed 0 · 0.5\u00a0MB" in text
     assert " · 42\u00a0kB" in text

@@ -43,18 +43,32 @@ class Card:
 
 
 def write_gallery(
-    runs: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str], *, data: str | None = None
+    runs: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    data: str | None = None,
+    keep: bool = False,
 ) -> list[Path]:
-    """Write the reports of some runs and an index of them into a folder; returns the files, the index first."""
+    """Write the reports of some runs and an index of them into a folder; returns the files, the index first.
+
+    With `keep`, reports that the folder's index has already stay in it.
+    """
     folder = Path(out)
     files = file_names(runs)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; name a folder for the gallery.")
     folder.mkdir(parents=True, exist_ok=True)
-    cards = [_write_run(run, folder / file, data) for file, run in files.items()]
     index = folder / INDEX
-    write_bytes(index, index_page(cards).encode())
-    return [index, *(folder / card.file for card in cards)]
+    cards = known_cards(index) if keep and index.exists() else {}
+    cards |= {file: card_html(_write_run(run, folder / file, data)) for file, run in files.items()}
+    write_bytes(index, index_page(list(cards.values())).encode())
+    return [index, *(folder / file for file in files)]
+
+
+def known_cards(index: Path) -> dict[str, str]:
+    """Report -> its card in an index, as HTML; without those whose report is gone."""
+    cards = re.finditer(r'<li class="run">.*?<a href="\./([^"]+)">.*?</li>', index.read_text(), re.DOTALL)
+    return {card[1]: card[0] for card in cards if (index.parent / card[1]).exists()}
 
 
 def file_names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str | os.PathLike[str]]:
@@ -76,12 +90,9 @@ def file_names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str | os.Pat
     return found
 
 
-def index_page(cards: Sequence[Card]) -> str:
+def index_page(cards: Sequence[str]) -> str:
     """The index as HTML, without scripts; nothing is fetched."""
-    parts = {
-        "STYLE": source("base.css") + source("gallery.css"),
-        "CARDS": "\n".join(_card(card) for card in cards),
-    }
+    parts = {"STYLE": source("base.css") + source("gallery.css"), "CARDS": "\n".join(cards)}
     text = source("gallery.html")
     for name, part in parts.items():
         text = text.replace(f"<!--{name}-->", part)
@@ -135,7 +146,8 @@ def _side_by_side(images: np.ndarray) -> np.ndarray:
     return np.concatenate(list(padded), axis=2)[:, :, :-GAP]
 
 
-def _card(card: Card) -> str:
+def card_html(card: Card) -> str:
+    """A run in the index."""
     words = {name: html.escape(str(value)) for name, value in vars(card).items()}
     size = f"{card.size / 1e6:.1f}\u00a0MB" if card.size >= 1e5 else f"{card.size / 1e3:.0f}\u00a0kB"
     return (
