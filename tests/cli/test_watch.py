@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.Ca
     place = "frame 240, 0:09.6; since about frame 193, 0:07.7"
     assert f"batch 15: environment 0 → environment 1 (new) [{place}]: darker" in said
     assert f"288 frames in 18 batches. Watch: {out}" in said
+    assert shlex.join(["--resume", "--out", str(out), "--on-switch", hook]) in said, "the command is not stored"
     assert json.loads(saved.read_text())["environment"] == 1
     assert main(["watch", "--resume", "--out", str(out)]) == 0
     assert "the source has ended: nothing new" in capsys.readouterr().out

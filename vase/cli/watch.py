@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import deque
 from collections.abc import Callable
 from dataclasses import fields
@@ -114,10 +115,19 @@ def run(arguments: argparse.Namespace) -> None:
         )
         last = next(iter(deque(steps, 1)), None)
     end = "stopped" if stop.is_set() else "the source has ended"
-    count = f"{last.frames:,} frames in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
+    broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
+    count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
         count += "; the last ones seemed foreign, but were too few for a verdict"
-    shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: vase watch --resume --out {out}")
+    shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: {_resume_command(arguments, out)}")
+
+
+def _resume_command(arguments: argparse.Namespace, out: Path) -> str:
+    """The command that goes on; what a watch calls at a switch is not stored with it."""
+    words = ["vase", "watch", "--resume", "--out", str(out)]
+    if arguments.on_switch:
+        words += ["--on-switch", arguments.on_switch]
+    return shlex.join(words) + (" --webhook URL" if arguments.webhook else "")
 
 
 def _live_page(out: Path, port: int, note: Callable[[str], None]) -> Any:
