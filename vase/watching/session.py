@@ -48,20 +48,21 @@ def watch(
     Args:
         source: a folder that fills up, a video file, a camera (0, /dev/video0, rtsp://...), "-" for standard input, an
             iterable of arrays, or any object that follows `vase.watching.Source`. A resumed watch may leave it out, or
-            go on with another one.
+            name another one to continue with.
         learner: a learner of yours, or the name of one ("vase", "monitor", "module:Class"); by default the `model` of
             the settings, or a new VASE.
         out: a directory for rows, checkpoints and snapshots; None records nothing.
-        resume: go on with the watch in `out`.
+        resume: continue the watch in `out`.
         settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, idle=0`. What --set is
             on the command line is `overrides={"environments.patience": 4}` here.
         observers: are told of everything.
         stop: ends the watch when it is set.
 
-    >>> import numpy as np
-    >>> frames = (np.full((48, 64, 3), 100, np.uint8) for _ in range(128))
-    >>> [step.frames for step in watch(frames, learner="monitor")]
-    [64, 128]
+    Examples:
+        >>> import numpy as np
+        >>> frames = (np.full((48, 64, 3), 100, np.uint8) for _ in range(128))
+        >>> [step.frames for step in watch(frames, learner="monitor")]
+        [64, 128]
     """
     directory = None if out is None else WatchDirectory(out)
     if resume and directory is None:
