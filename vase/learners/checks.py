@@ -159,7 +159,10 @@ def check_bad_input(make: Make, shape: Shape) -> None:
         except (ValueError, TypeError):
             assert states_equal(before, learner.state_dict()), f"a batch with {what} was refused but changed the state"
         else:
-            raise AssertionError(f"a batch with {what} was accepted")
+            raise AssertionError(
+                f"a batch with {what} was accepted; vase.images.as_images(images, config.image_shape, minimum=2) "
+                "checks a batch and makes a float tensor of it"
+            )
 
 
 def check_input_is_not_modified(make: Make, shape: Shape) -> None:
