@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="directory of the watch (default: watches/SOURCE)")
     parser.add_argument(
-        "--resume", action="store_true", help="go on with the watch in --out, exactly where it was saved"
+        "--resume",
+        action="store_true",
+        help="resume the watch in --out, exactly where it was saved; name --on-switch and --webhook again",
     )
     _add_learner(parser)
     _add_frames(parser)
@@ -59,7 +61,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
         help="vase, monitor (the shift detector without networks, which is faster), or module:Class (default: vase)",
     )
     parser.add_argument(
-        "--model", metavar="DIR", help="go on with the learner of this run, watch or saved learner instead of a new one"
+        "--model", metavar="DIR", help="start from the learner of this run, watch or folder instead of a new one"
     )
     parser.add_argument(
         "--frozen",
@@ -118,8 +120,8 @@ def run(arguments: argparse.Namespace) -> None:
     broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
     count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
-        count += "; the last ones seemed foreign, but were too few for a verdict"
-    shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: {_resume_command(arguments, out)}")
+        count += "; the last ones looked unfamiliar, but were too few for a verdict"
+    shown.on_note(f"{end}: {count}. Watch: {out}. Resume with: {_resume_command(arguments, out)}")
 
 
 def _resume_command(arguments: argparse.Namespace, out: Path) -> str:
