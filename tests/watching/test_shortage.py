@@ -10,22 +10,22 @@ from films import DAY, NIGHT, noise
 
 import vase
 from vase.config import EnvironmentConfig
-from vase.watching.shortage import too_few_batches
+from vase.watching.shortage import too_few_frames
 
 
 @pytest.mark.parametrize(
-    ("batch_size", "batches", "advice"),
+    ("batch_size", "frames", "advice"),
     [
-        (64, 14, None),  # 10 untested and 4 for the verdict
-        (64, 13, "batch size 32"),  # 832 frames: half are 416, 32 needs 320 of the first scene and 256 of the next
-        (64, 9, "batch size 16"),  # 576: half are 288, and 32 would need 320
-        (16, 25, "batch size 4"),  # 400: half are 200, and 8 would need 256 for a verdict
-        (2, 41, "more frames"),  # 10 and 32, the most that a verdict takes
+        (64, 896, None),  # 10 untested and 4 for the verdict
+        (64, 832, "batch size 32"),  # 832 frames: half are 416, 32 needs 320 of the first scene and 256 of the next
+        (64, 588, "batch size 16"),  # half are 294, and 32 would need 320
+        (16, 400, "batch size 4"),  # half are 200, and 8 would need 256 for a verdict
+        (2, 82, "more frames"),  # 10 and 32, the most that a verdict takes
         (64, 0, None),  # nothing was watched
     ],
 )
-def test_the_batch_size_that_would_do(batch_size: int, batches: int, advice: str | None) -> None:
-    said = too_few_batches(EnvironmentConfig(), batch_size, batches)
+def test_the_batch_size_that_would_do(batch_size: int, frames: int, advice: str | None) -> None:
+    said = too_few_frames(EnvironmentConfig(), batch_size, frames)
     assert said is None if advice is None else said is not None and advice in said
 
 

@@ -24,7 +24,7 @@ from vase.watching.learners import Watches, WatchLearner, make_watch_learner, re
 from vase.watching.observer import Observer
 from vase.watching.records import Watched, step_row, switch_row, watched
 from vase.watching.settings import WatchSettings
-from vase.watching.shortage import too_few_batches
+from vase.watching.shortage import too_few_frames
 from vase.watching.sources import AnySource, Source, open_source
 
 _log = logging.getLogger("vase.watching")
@@ -190,7 +190,8 @@ class Session:
         """Say so if the source ended before any change could have been reported."""
         new = getattr(self.learner.learner, "steps", None) == self.progress.step
         if new and self.learner.detector is None and not self.stop.is_set():
-            shortage = too_few_batches(self.learner.config.environments, self.settings.batch_size, self.progress.step)
+            learnt = (self.progress.frames - self.progress.broken) // self.settings.every
+            shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, learnt)
             if shortage is not None:
                 _log.warning(shortage)
 

@@ -8,16 +8,16 @@ from vase.method.shift_detector import verdict_batches
 _SIZES = (32, 16, 8, 4, 2)
 
 
-def too_few_batches(config: EnvironmentConfig, batch_size: int, batches: int) -> str | None:
-    """Why no change could be reported in so few batches, and the remedy; None if one could.
+def too_few_frames(config: EnvironmentConfig, batch_size: int, frames: int) -> str | None:
+    """Why no change could be reported in so few frames, and the remedy; None if one could.
 
-    >>> too_few_batches(EnvironmentConfig(), 64, 9).partition(": ")[0]
+    >>> too_few_frames(EnvironmentConfig(), 64, 576).partition(": ")[0]
     '9 batches of 64 are too few to report any change'
     """
     untested, verdict = config.burn_in, verdict_batches(config, batch_size)
+    batches = -(-frames // batch_size)  # the last may be smaller
     if not 0 < batches < untested + verdict:
         return None
-    frames = batches * batch_size
 
     def suits(size: int) -> bool:  # a change half-way would be found
         return 2 * size * max(untested, verdict_batches(config, size)) <= frames
