@@ -2,7 +2,7 @@
 
 PYTHONPATH=examples vase experiment run compare_own_method:MINE --only averaged --jobs 2
 PYTHONPATH=examples vase experiment table compare_own_method:MINE methods
-PYTHONPATH=examples vase experiment run compare_own_method:SMALL --preset smoke    # a minute, without any data
+PYTHONPATH=examples vase experiment run compare_own_method:SMALL --preset smoke    # a minute or two, without any data
 PYTHONPATH=examples vase experiment table compare_own_method:SMALL methods --preset smoke
 """
 

@@ -143,6 +143,10 @@ class TestNestedState:
         assert values == {"run": self.STATE["run"], "nets": {"a/b": {}, "none": None, "empty": {}}}
         assert {group: list(found) for group, found in tensors.items()} == {"nets": ["a%2Fb/w%252F"], "alone": [""]}
 
+    def test_what_a_file_cannot_hold_is_named(self, tmp_path):
+        with pytest.raises(TypeError, match=r"values\.learner\.pca of type object: .*take objects apart"):
+            checkpoint.write(tmp_path, KIND, {"learner": {"steps": 3, "pca": object()}})
+
     def test_any_depth_and_any_key_comes_back(self, tmp_path):
         checkpoint.write(tmp_path, KIND, self.STATE)
         found = checkpoint.read(tmp_path, KIND)

@@ -53,7 +53,7 @@ def write(folder: str | Path, kind: str, state: Mapping[str, Any], guard: Guard 
             named[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
             if not held.holds(named[group]["file"], data):
                 held.write(named[group]["file"], data)
-        body = json.loads(json.dumps({"kind": kind, "version": VERSION, "files": named, "values": values}))
+        body = as_json({"kind": kind, "version": VERSION, "files": named, "values": values})
         guard()
         held.write(MANIFEST, json_bytes({**body, "sha256": manifest_digest(body)}))
         _remove_unnamed(held, {entry["file"] for entry in named.values()})
@@ -186,6 +186,35 @@ def join_tensors(values: State, groups: Mapping[str, Mapping[str, Tensor]]) -> S
                 node = node.setdefault(key, {})
             node[last] = tensor
     return values
+
+
+def as_json(values: State) -> State:
+    """Values as they come back from a file; TypeError names the first one that a file cannot hold.
+
+    >>> as_json({"steps": 3, "shape": (1, 32, 32)})
+    {'steps': 3, 'shape': [1, 32, 32]}
+    """
+    try:
+        return json.loads(json.dumps(values))
+    except TypeError:
+        for key, value in values.items():
+            found, inner = key, value
+            while isinstance(inner, Mapping) and (bad := [k for k, v in inner.items() if not _fits_json(v)]):
+                found, inner = f"{found}.{bad[0]}", inner[bad[0]]
+            if not _fits_json(inner):
+                raise TypeError(
+                    f"the state has {found} of type {type(inner).__name__}: a checkpoint holds dictionaries "
+                    "of tensors, numbers, text, None and lists; make tensors of arrays, and take objects apart."
+                ) from None
+        raise
+
+
+def _fits_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
 
 
 def manifest_digest(body: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.Ca
     place = "frame 240, 0:09.6; since about frame 193, 0:07.7"
     assert f"batch 15: environment 0 → environment 1 (new) [{place}]: darker" in said
     assert f"288 frames in 18 batches. Watch: {out}" in said
+    assert shlex.join(["--resume", "--out", str(out), "--on-switch", hook]) in said, "the command is not stored"
     assert json.loads(saved.read_text())["environment"] == 1
     assert main(["watch", "--resume", "--out", str(out)]) == 0
     assert "the source has ended: nothing new" in capsys.readouterr().out
@@ -43,7 +45,7 @@ def test_a_change_at_the_very_end_is_not_passed_over_in_silence(
     write_pictures(folder, np.concatenate([noise(DAY, 192), noise(NIGHT, 16)]))
     assert main(["watch", str(folder), "--idle", "0", "--out", str(tmp_path / "out"), *OPTIONS]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "208 frames in 13 batches; the last ones seemed foreign, but were too few for a verdict" in said
+    assert "208 frames in 13 batches; the last ones looked unfamiliar, but were too few for a verdict" in said
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:

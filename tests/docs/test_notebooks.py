@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from vase.learners.sharing import shipped_models
 
@@ -29,6 +30,9 @@ def test_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = run("five_minutes.ipynb", tmp_path, monkeypatch)
     assert len(found["dreams"]) == len(found["model"].environments) - 1
     assert found["walks"].shape[1] == 8
+    with Image.open(tmp_path / "latents.png") as figure, Image.open(tmp_path / "latents.gif") as film:
+        assert figure.width > 1000, "a figure for a slide"
+        assert getattr(film, "n_frames", 1) > 24, "there and back"
     assert found["step"].environment == len(found["dreams"]), "the letters are the new environment"
 
 

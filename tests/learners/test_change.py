@@ -307,6 +307,9 @@ def test_the_whole_sentence() -> None:
         "darker by 64 %, bluer; latents 5 and 19 became atypical; nearest known environment: 2, distance 0.47"
     )
     assert change.heading == "step 1,200: environment 0 → 3 (new)"
+    assert dataclasses.replace(change, is_new=False).heading == "step 1,200: environment 0 → 3 (known)"
+    assert str(change) == f"{change.heading}: {change.sentence}"
+    assert "array" not in repr(change), "printing a change does not print its pictures"
     assert change.nearest == Nearest(2, 0.474)  # not 3, which it belongs to
     assert change.latents == (LatentChange(19, 0.02, 1.1), LatentChange(5, 0.02, 0.9))
 
@@ -469,7 +472,7 @@ def test_numbers_of_numpy_are_plain_afterwards() -> None:
     images = scenes(4, np.random.default_rng(0), channels=1)
     change = describe(images, images, step=np.int64(7), is_new=np.bool_(False), distances={np.int64(1): np.float32(1)})
     json.dumps(change.to_dict())
-    assert change.heading == "step 7: environment 0 → 3"
+    assert change.heading == "step 7: environment 0 → 3 (known)"
 
 
 def test_bad_input_is_refused() -> None:

@@ -199,3 +199,12 @@ def test_growing_memory_is_reported() -> None:
 
 def test_bytes_of_a_state() -> None:
     assert state_bytes({"a": torch.zeros(3), "b": {"c": [1, 2.5], "d": "text", "e": None}}) == 12 + 16 + 4 + 8
+
+
+def test_a_state_that_no_file_can_hold_is_named() -> None:
+    class Whole(Projection):
+        def state_dict(self) -> dict[str, Any]:
+            return {"count": self.count, "parts": {"mean": self.mean.numpy()}}
+
+    with pytest.raises(AssertionError, match=r"state_dict cannot be saved: .*parts\.mean of type ndarray"):
+        check_learner(Whole)

@@ -158,3 +158,9 @@ def test_without_a_fingerprint_the_classifier_tells_single_images(monitor: Shift
     assert found.probabilities.tolist() == pytest.approx([0.55, 0.45])
     assert found.verdict == "new environment"
     assert found.reasons == ("foreign", "foreign", "weak evidence: 2 images")
+
+
+def test_what_is_printed_fits_on_a_screen(monitor: ShiftMonitor, day: np.ndarray) -> None:
+    found = monitor.infer_environment(day[:64])
+    assert len(repr(found)) < 1000, "one row per image is not printed"
+    assert repr(monitor).startswith("<ShiftMonitor of 3×")

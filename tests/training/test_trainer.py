@@ -352,6 +352,10 @@ def test_other_things_in_the_way_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_resume_needs_a_run(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"three-worlds comes with the package.*from_pretrained\('three-worlds'\)"
+    ):
+        RunDirectory("three-worlds").read_config()
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         train(tmp_path / "nowhere", resume=True)
     assert not (tmp_path / "nowhere").exists()

@@ -65,8 +65,8 @@ def test_bars_are_logarithmic() -> None:
 
 def test_names_of_files_cannot_write_to_the_terminal() -> None:
     out = io.StringIO()
-    Lines(stream=out).on_note("a\x1b]0;title\x07.png is passed over")
-    assert out.getvalue() == "a�]0;title�.png is passed over\n"
+    Lines(stream=out).on_note("a\x1b]0;title\x07.png is skipped")
+    assert out.getvalue() == "a�]0;title�.png is skipped\n"
 
 
 def test_what_is_shown_suits_the_output(monkeypatch: pytest.MonkeyPatch) -> None:

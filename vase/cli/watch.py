@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import deque
 from collections.abc import Callable
 from dataclasses import fields
@@ -26,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="directory of the watch (default: watches/SOURCE)")
     parser.add_argument(
-        "--resume", action="store_true", help="go on with the watch in --out, exactly where it was saved"
+        "--resume",
+        action="store_true",
+        help="resume the watch in --out, exactly where it was saved; name --on-switch and --webhook again",
     )
     _add_learner(parser)
     _add_frames(parser)
@@ -58,7 +61,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
         help="vase, monitor (the shift detector without networks, which is faster), or module:Class (default: vase)",
     )
     parser.add_argument(
-        "--model", metavar="DIR", help="go on with the learner of this run, watch or saved learner instead of a new one"
+        "--model", metavar="DIR", help="start from the learner of this run, watch or folder instead of a new one"
     )
     parser.add_argument(
         "--frozen",
@@ -114,10 +117,19 @@ def run(arguments: argparse.Namespace) -> None:
         )
         last = next(iter(deque(steps, 1)), None)
     end = "stopped" if stop.is_set() else "the source has ended"
-    count = f"{last.frames:,} frames in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
+    broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
+    count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
-        count += "; the last ones seemed foreign, but were too few for a verdict"
-    shown.on_note(f"{end}: {count}. Watch: {out}. Go on with: vase watch --resume --out {out}")
+        count += "; the last ones looked unfamiliar, but were too few for a verdict"
+    shown.on_note(f"{end}: {count}. Watch: {out}. Resume with: {_resume_command(arguments, out)}")
+
+
+def _resume_command(arguments: argparse.Namespace, out: Path) -> str:
+    """The command that goes on; what a watch calls at a switch is not stored with it."""
+    words = ["vase", "watch", "--resume", "--out", str(out)]
+    if arguments.on_switch:
+        words += ["--on-switch", arguments.on_switch]
+    return shlex.join(words) + (" --webhook URL" if arguments.webhook else "")
 
 
 def _live_page(out: Path, port: int, note: Callable[[str], None]) -> Any:

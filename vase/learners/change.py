@@ -7,7 +7,7 @@ import binascii
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -79,15 +79,19 @@ class Change:
     """Changes of appearance beyond noise, in words."""
     image_counts: tuple[int, int]
     """Number of images before and after."""
-    before: UInt8[np.ndarray, "n C H W"]
+    before: UInt8[np.ndarray, "n C H W"] = field(repr=False)
     """Example images of the last batches before the switch."""
-    after: UInt8[np.ndarray, "n C H W"]
+    after: UInt8[np.ndarray, "n C H W"] = field(repr=False)
     """Example images of the batches that caused it."""
 
     @property
     def heading(self) -> str:
         """When and between which environments."""
-        return f"step {self.step:,}: environment {self.previous} → {self.environment}" + " (new)" * self.is_new
+        known = "new" if self.is_new else "known"
+        return f"step {self.step:,}: environment {self.previous} → {self.environment} ({known})"
+
+    def __str__(self) -> str:
+        return f"{self.heading}: {self.sentence}"
 
     @property
     def sentence(self) -> str:

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from vase.checkpoint import join_tensors, split_tensors
+from vase.checkpoint import as_json, join_tensors, split_tensors
 from vase.config import VASEConfig
 from vase.learners.protocol import Learner
 from vase.learners.records import Step
@@ -97,6 +97,10 @@ def check_protocol(make: Make, shape: Shape) -> None:
     assert mean.shape == std.shape == (5, learner.n_latents), f"posterior of shapes {mean.shape}, {std.shape}"
     assert np.isfinite(mean).all(), "posterior: means are not finite"
     assert (std >= 0).all(), "posterior: standard deviations are negative or not finite"
+    try:
+        as_json(split_tensors(learner.state_dict())[0])
+    except TypeError as error:
+        raise AssertionError(f"state_dict cannot be saved: {error}") from None
 
 
 def check_determinism(make: Make, shape: Shape) -> None:
@@ -114,7 +118,7 @@ def check_save_and_load(make: Make, shape: Shape) -> None:
     values, groups = split_tensors(learner.state_dict())
     saved = {top: {name: tensor.clone() for name, tensor in tensors.items()} for top, tensors in groups.items()}
     loaded = make(1)
-    loaded.load_state_dict(join_tensors(json.loads(json.dumps(values)), saved))
+    loaded.load_state_dict(join_tensors(as_json(values), saved))
     _assert_same_state(learner, loaded, "load_state_dict does not restore the state")
     _assert_continues_alike(learner, loaded, shape, "a loaded learner continues differently")
 
@@ -155,7 +159,10 @@ def check_bad_input(make: Make, shape: Shape) -> None:
         except (ValueError, TypeError):
             assert states_equal(before, learner.state_dict()), f"a batch with {what} was refused but changed the state"
         else:
-            raise AssertionError(f"a batch with {what} was accepted")
+            raise AssertionError(
+                f"a batch with {what} was accepted; vase.images.as_images(images, config.image_shape, minimum=2) "
+                "checks a batch and makes a float tensor of it"
+            )
 
 
 def check_input_is_not_modified(make: Make, shape: Shape) -> None:

@@ -54,6 +54,10 @@ class ShiftMonitor:
         self.recent: deque[Images] = deque(maxlen=_RECENT)
         self.steps = 0
 
+    def __repr__(self) -> str:
+        size = "×".join(map(str, self.config.image_shape))
+        return f"<ShiftMonitor of {size} images: {self.steps:,} batches, {self.n_environments} environments>"
+
     @property
     def environment(self) -> int:
         """The current environment."""

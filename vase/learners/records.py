@@ -79,7 +79,7 @@ class Inference:
 
     probabilities: Float[np.ndarray, "K"]
     """q(s|x) averaged over the batch, over the environments seen."""
-    each: Float[np.ndarray, "B K"]
+    each: Float[np.ndarray, "B K"] = field(repr=False)
     """q(s|x) of each image."""
     environment: int | None
     """The environment that the batch fits best; None if it fits none, as a new one or a mixture."""
@@ -91,9 +91,9 @@ class Inference:
     """The probability of a batch at least as strange, in each environment."""
     effects: Float[np.ndarray, "K"] = field(default_factory=lambda: np.zeros(0, np.float32))
     """How far the batch is from each environment, in standard deviations of single images."""
-    environments: Int[np.ndarray, "B"] = field(default_factory=lambda: np.zeros(0, np.int64))
+    environments: Int[np.ndarray, "B"] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     """The environment of each image by itself; −1 for none of them."""
-    image_posterior: Float[np.ndarray, "B M"] = field(default_factory=lambda: np.zeros((0, 1), np.float32))
+    image_posterior: Float[np.ndarray, "B M"] = field(default_factory=lambda: np.zeros((0, 1), np.float32), repr=False)
     """The same as probabilities, a new environment last."""
     shares: Mapping[int, float] = field(default_factory=dict)
     """The share of the images in each environment; more than one of a mixture; −1 for none of them."""

@@ -25,6 +25,15 @@ VERDICT_IMAGES = 256
 _MOST_BATCHES = 32
 
 
+def verdict_batches(config: EnvironmentConfig, batch_size: int) -> int:
+    """Batches that a verdict takes.
+
+    >>> [verdict_batches(EnvironmentConfig(), size) for size in (2, 16, 64, 512)]
+    [32, 16, 4, 2]
+    """
+    return config.patience or min(_MOST_BATCHES, max(2, math.ceil(VERDICT_IMAGES / batch_size)))
+
+
 @dataclass(frozen=True)
 class Fit:
     """How well a batch fits one environment, all tests together."""
@@ -86,7 +95,7 @@ class ShiftDetector:
 
     def patience(self, batch_size: int) -> int:
         """Batches that a verdict takes."""
-        return self.config.patience or min(_MOST_BATCHES, max(2, math.ceil(VERDICT_IMAGES / batch_size)))
+        return verdict_batches(self.config, batch_size)
 
     @property
     def clear(self) -> float:

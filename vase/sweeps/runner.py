@@ -52,7 +52,9 @@ class Cell:
             directory.settings()
         except (OSError, ValueError, TypeError):
             return "started"  # damaged: resuming it reports how
-        directory.require_same(self.settings, "use the same settings to resume, or name another directory with --out")
+        directory.require_same(
+            self.settings, "delete that directory to start over, or name another one (--out; of an experiment, --runs)"
+        )
         try:
             return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"
         except (OSError, ValueError):

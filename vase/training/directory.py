@@ -29,6 +29,7 @@ from vase import checkpoint
 from vase.config import VASEConfig
 from vase.files import read_arrays, read_json, write_arrays, write_json
 from vase.learners.protocol import Learner
+from vase.learners.sharing import shipped_models
 from vase.rows import Row
 from vase.training.lock import LockedDirectory
 from vase.training.plan import Plan, build_learner
@@ -71,6 +72,11 @@ class RunDirectory(LockedDirectory):
     def read_config(self) -> dict[str, Any]:
         """The content of config.json, checked."""
         path = self.path / "config.json"
+        if not self.path.is_dir() and str(self.path) in shipped_models():
+            raise FileNotFoundError(
+                f"{self.path} comes with the package as a learner, not as a run: open it in Python with "
+                f"VASE.from_pretrained({str(self.path)!r}); 'vase demo' makes a run to look at."
+            )
         if not self.path.is_dir():
             raise FileNotFoundError(
                 f"{self.path} does not exist; name the directory of a run, or start one with --out."

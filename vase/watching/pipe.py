@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from vase.watching.frames import Broken, Event, Frame
-from vase.worlds.pictures import read_picture
+from vase.worlds.pictures import REMEDY, read_picture
 
 MAX_BYTES = 64_000_000
 """Of one frame."""
@@ -48,7 +48,7 @@ class PipeSource:
             self.frames += 1
             label = f"frame {self.frames}"
             if isinstance(found, ValueError):
-                yield Broken(label, str(found))
+                yield Broken(label, str(found).removesuffix(REMEDY))
             else:
                 yield Frame(found, label, datetime.now(UTC).isoformat(timespec="milliseconds"))
 

@@ -50,8 +50,8 @@ def watched(step: Step, number: int, **facts: Any) -> Watched:
 def heading(change: Change) -> str:
     """When and between which environments, in words."""
     names = {s: "unknown" if s == NONE else f"environment {s}" for s in (change.previous, change.environment)}
-    new = " (new)" if change.is_new and change.environment != NONE else ""
-    return f"batch {change.step:,}: {names[change.previous]} → {names[change.environment]}{new}"
+    known = "" if change.environment == NONE else " (new)" if change.is_new else " (known)"
+    return f"batch {change.step:,}: {names[change.previous]} → {names[change.environment]}{known}"
 
 
 def step_row(seen: Watched, stage: int, world: str) -> Row:

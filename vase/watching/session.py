@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from jaxtyping import UInt8
 
 from vase.checkpoint import CheckpointError
 from vase.rows import Row
+from vase.spelling import did_you_mean
 from vase.training.process import threads
 from vase.training.row_file import START, RowWriter
 from vase.watching.directory import WatchDirectory
@@ -22,8 +24,10 @@ from vase.watching.learners import Watches, WatchLearner, make_watch_learner, re
 from vase.watching.observer import Observer
 from vase.watching.records import Watched, step_row, switch_row, watched
 from vase.watching.settings import WatchSettings
+from vase.watching.shortage import too_few_frames
 from vase.watching.sources import AnySource, Source, open_source
 
+_log = logging.getLogger("vase.watching")
 MAX_BROKEN_ROWS = 1000
 """Broken frames that get a row of their own; all are counted."""
 
@@ -44,25 +48,28 @@ def watch(
     Args:
         source: a folder that fills up, a video file, a camera (0, /dev/video0, rtsp://...), "-" for standard input, an
             iterable of arrays, or any object that follows `vase.watching.Source`. A resumed watch may leave it out, or
-            go on with another one.
+            name another one to continue with.
         learner: a learner of yours, or the name of one ("vase", "monitor", "module:Class"); by default the `model` of
             the settings, or a new VASE.
         out: a directory for rows, checkpoints and snapshots; None records nothing.
-        resume: go on with the watch in `out`.
-        settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, frozen=True`.
+        resume: continue the watch in `out`.
+        settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, idle=0`. What --set is
+            on the command line is `overrides={"environments.patience": 4}` here.
         observers: are told of everything.
         stop: ends the watch when it is set.
 
-    >>> import numpy as np
-    >>> frames = (np.full((48, 64, 3), 100, np.uint8) for _ in range(128))
-    >>> [step.frames for step in watch(frames, learner="monitor")]
-    [64, 128]
+    Examples:
+        >>> import numpy as np
+        >>> frames = (np.full((48, 64, 3), 100, np.uint8) for _ in range(128))
+        >>> [step.frames for step in watch(frames, learner="monitor")]
+        [64, 128]
     """
     directory = None if out is None else WatchDirectory(out)
     if resume and directory is None:
         raise ValueError("resume=True: name the directory of the watch with out=...")
     before = directory.settings() if resume and directory is not None else None
     given, name = (None, learner) if isinstance(learner, str) else (learner, None)
+    _require_known(options)
     wanted = replace(settings or before or WatchSettings(), **options | ({"learner": name} if name else {}))
     opened = open_source(_named(source, wanted), idle=wanted.idle, raw=wanted.raw)
     wanted = replace(wanted, source=opened.name)
@@ -75,6 +82,16 @@ def watch(
         _require_same(wanted, before, directory)
         found = resumed_watch_learner(wanted, directory, given)
     return Session(opened, found, wanted, directory, observers, stop or threading.Event()).steps()
+
+
+def _require_known(options: Mapping[str, Any]) -> None:
+    known = [field.name for field in fields(WatchSettings)]
+    if unknown := [name for name in options if name not in known]:
+        name = "overrides" if unknown[0] in ("set", "config") else unknown[0]
+        raise TypeError(
+            f"watch() has no option {unknown[0]!r}{did_you_mean(name, known)} Options: {', '.join(known)}; "
+            'fields of the configuration go into overrides={"environments.patience": 4}.'
+        )
 
 
 def _named(source: AnySource | Source | None, settings: WatchSettings) -> AnySource | Source:
@@ -163,10 +180,20 @@ class Session:
                         self._save()
                         saved = self.progress
                     yield seen
+                self._warn_if_too_few()
             except GeneratorExit:  # the caller left the loop, between two batches
                 pass
             if self.progress is not saved or not self.progress.step:
                 self._save()
+
+    def _warn_if_too_few(self) -> None:
+        """Say so if the source ended before any change could have been reported."""
+        new = getattr(self.learner.learner, "steps", None) == self.progress.step
+        if new and self.learner.detector is None and not self.stop.is_set():
+            learnt = (self.progress.frames - self.progress.broken) // self.settings.every
+            shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, learnt)
+            if shortage is not None:
+                _log.warning(shortage)
 
     def _open(self, stack: ExitStack) -> None:
         """Lock the directory, and bring learner, source and rows to where the last checkpoint left them."""
@@ -215,7 +242,7 @@ class Session:
             count += 1
             if isinstance(event, Broken):
                 broken.append(event)
-                self._tell(f"{event.label} is passed over: {event.reason}")
+                self._tell(f"skipped {event.label}: {event.reason}")
             elif (count - 1) % settings.every == 0:
                 first = first if images else (event.label, event.time)
                 images.append(fit_frame(event.pixels, shape, settings.framing))

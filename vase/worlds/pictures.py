@@ -11,6 +11,8 @@ from jaxtyping import UInt8
 from PIL import Image, ImageOps
 
 MAX_PIXELS = 64_000_000  # of a picture that is decoded: 192 MB in colour
+REMEDY = "; repair it or take it away"
+"""What a message says of a file that cannot be read; a frame of a stream has no file."""
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"})
 
 
@@ -42,7 +44,7 @@ def read_picture(
         raise
     except Exception as error:  # decoders of damaged files raise anything
         name = f"picture {str(file)!r}" if isinstance(file, Path) else "a picture"
-        raise ValueError(f"{name} cannot be read ({error}); repair it or take it away") from error
+        raise ValueError(f"{name} cannot be read ({error}){REMEDY}") from error
     factor = 1 if least is None else min(picture.height // (2 * least[0]), picture.width // (2 * least[1]))
     return picture.reduce(factor) if factor > 1 else picture
 

@@ -1,0 +1,30 @@
+"""Whether a source was long enough for a change to be reported."""
+
+from __future__ import annotations
+
+from vase.config import EnvironmentConfig
+from vase.method.shift_detector import verdict_batches
+
+_SIZES = (32, 16, 8, 4, 2)
+
+
+def too_few_frames(config: EnvironmentConfig, batch_size: int, frames: int) -> str | None:
+    """Why no change could be reported in so few frames, and the remedy; None if one could.
+
+    >>> too_few_frames(EnvironmentConfig(), 64, 576).partition(": ")[0]
+    '9 batches of 64 are too few to report any change'
+    """
+    untested, verdict = config.burn_in, verdict_batches(config, batch_size)
+    batches = -(-frames // batch_size)  # the last may be smaller
+    if not 0 < batches < untested + verdict:
+        return None
+
+    def suits(size: int) -> bool:  # a change half-way would be found
+        return 2 * size * max(untested, verdict_batches(config, size)) <= frames
+
+    smaller = next((size for size in _SIZES if size < batch_size and suits(size)), None)
+    remedy = "Use more frames" if smaller is None else f"Use smaller batches: batch size {smaller}"
+    return (
+        f"{batches} batch{'es' * (batches != 1)} of {batch_size} are too few to report any change: the first "
+        f"{untested} of a scene are not tested, and a verdict takes {verdict} more. {remedy}."
+    )
