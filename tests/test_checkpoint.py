@@ -8,6 +8,7 @@ import os
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -144,8 +145,20 @@ class TestNestedState:
         assert {group: list(found) for group, found in tensors.items()} == {"nets": ["a%2Fb/w%252F"], "alone": [""]}
 
     def test_what_a_file_cannot_hold_is_named(self, tmp_path):
-        with pytest.raises(TypeError, match=r"values\.learner\.pca of type object: .*take objects apart"):
+        with pytest.raises(TypeError, match=r"has learner\.pca of type object: .*take objects apart"):
             checkpoint.write(tmp_path, KIND, {"learner": {"steps": 3, "pca": object()}})
+
+    @pytest.mark.parametrize(
+        ("value", "told"),
+        [
+            ([1, torch.zeros(1)], r"a\[1\] of type Tensor"),
+            ({"b": ({"c": np.float32(1)},)}, r"a\.b\[0\]\.c of type float32: .*NumPy's numbers into Python's"),
+            ({(1, 2): 3}, r"the key \(1, 2\) in a, which is no text"),
+        ],
+    )
+    def test_also_in_lists_and_as_a_key(self, tmp_path, value, told):
+        with pytest.raises(TypeError, match=told):
+            checkpoint.write(tmp_path, KIND, {"a": value})
 
     def test_any_depth_and_any_key_comes_back(self, tmp_path):
         checkpoint.write(tmp_path, KIND, self.STATE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def write(folder: str | Path, kind: str, state: Mapping[str, Any], guard: Guard 
             named[group] = {"file": f"{group}-{digest[:16]}.safetensors", "sha256": digest}
             if not held.holds(named[group]["file"], data):
                 held.write(named[group]["file"], data)
-        body = as_json({"kind": kind, "version": VERSION, "files": named, "values": values})
+        body = {"kind": kind, "version": VERSION, "files": named, "values": as_json(values)}
         guard()
         held.write(MANIFEST, json_bytes({**body, "sha256": manifest_digest(body)}))
         _remove_unnamed(held, {entry["file"] for entry in named.values()})
@@ -194,27 +194,28 @@ def as_json(values: State) -> State:
     >>> as_json({"steps": 3, "shape": (1, 32, 32)})
     {'steps': 3, 'shape': [1, 32, 32]}
     """
-    try:
-        return json.loads(json.dumps(values))
-    except TypeError:
-        for key, value in values.items():
-            found, inner = key, value
-            while isinstance(inner, Mapping) and (bad := [k for k, v in inner.items() if not _fits_json(v)]):
-                found, inner = f"{found}.{bad[0]}", inner[bad[0]]
-            if not _fits_json(inner):
-                raise TypeError(
-                    f"the state has {found} of type {type(inner).__name__}: a checkpoint holds dictionaries "
-                    "of tensors, numbers, text, None and lists; make tensors of arrays, and take objects apart."
-                ) from None
-        raise
+    found = next(_misfits(values, ""), None)
+    if found is not None:
+        raise TypeError(
+            f"the state has {found}: a checkpoint holds dictionaries of tensors, and of numbers, text, None and lists "
+            "of these; turn arrays into tensors and NumPy's numbers into Python's, and take objects apart."
+        )
+    return json.loads(json.dumps(values))
 
 
-def _fits_json(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except TypeError:
-        return False
-    return True
+def _misfits(value: Any, path: str) -> Iterator[str]:
+    """Where a state has what JSON cannot hold, and of which type it is."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(key, str):
+                yield from _misfits(inner, f"{path}.{key}" if path else key)
+            else:
+                yield f"the key {key!r} in {path or 'its top level'}, which is no text"
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from _misfits(inner, f"{path}[{i}]")
+    elif not isinstance(value, str | int | float | None):
+        yield f"{path} of type {type(value).__name__}"
 
 
 def manifest_digest(body: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ def test_a_video_is_watched_frozen_and_resumed(tmp_path: Path, capsys: pytest.Ca
     assert main(["watch", str(video), "--out", str(out), *OPTIONS, "--on-switch", hook]) == 0
     said = capsys.readouterr().out
     place = "frame 240, 0:09.6; since about frame 193, 0:07.7"
-    assert f"batch 15: environment 0 → environment 1 (new) [{place}]: darker" in said
+    assert f"batch 15: environment 0 → 1 (new) [{place}]: darker" in said
     assert f"288 frames in 18 batches. Watch: {out}" in said
     assert shlex.join(["--resume", "--out", str(out), "--on-switch", hook]) in said, "the command is not stored"
     assert json.loads(saved.read_text())["environment"] == 1

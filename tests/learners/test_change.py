@@ -309,6 +309,10 @@ def test_the_whole_sentence() -> None:
     assert change.heading == "step 1,200: environment 0 → 3 (new)"
     assert dataclasses.replace(change, is_new=False).heading == "step 1,200: environment 0 → 3 (known)"
     assert str(change) == f"{change.heading}: {change.sentence}"
+    lost = dataclasses.replace(change, environment=-1)  # a frozen learner that knows the world no longer
+    assert lost.heading == "step 1,200: environment 0 → unknown"
+    back = dataclasses.replace(change, previous=-1, environment=0, is_new=False)
+    assert back.heading == "step 1,200: unknown → environment 0 (known)"
     assert "array" not in repr(change), "printing a change does not print its pictures"
     assert change.nearest == Nearest(2, 0.474)  # not 3, which it belongs to
     assert change.latents == (LatentChange(19, 0.02, 1.1), LatentChange(5, 0.02, 0.9))

@@ -109,6 +109,13 @@ class TestFit:
         assert found.p_value == pytest.approx(0.0004 / 0.05)
         assert found.reasons == ("blurred", "dark")
 
+    @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan])
+    def test_a_weight_is_positive(self, weight: float) -> None:
+        test = Says(0.5)
+        test.weight = weight
+        with pytest.raises(ValueError, match=r"of Says: must be positive; .* leave it out"):
+            ShiftDetector([test], EnvironmentConfig())
+
     def test_a_weight_matters_only_among_those_who_are_asked(self) -> None:
         heavy, light = Says(0.009), SaysOfCurrent(0.5)
         heavy.weight = 18.0

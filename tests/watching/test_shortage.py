@@ -17,6 +17,8 @@ from vase.watching.shortage import too_few_frames
     ("batch_size", "frames", "advice"),
     [
         (64, 896, None),  # 10 untested and 4 for the verdict
+        (64, 895, "batch size 32"),  # the last batch has 63 frames, of which five would be needed
+        (64, 833, "batch size 32"),
         (64, 832, "batch size 32"),  # 832 frames: half are 416, 32 needs 320 of the first scene and 256 of the next
         (64, 588, "batch size 16"),  # half are 294, and 32 would need 320
         (16, 400, "batch size 4"),  # half are 200, and 8 would need 256 for a verdict
@@ -33,7 +35,7 @@ def test_a_short_folder_says_so(caplog: pytest.LogCaptureFixture) -> None:
     frames = [*noise(DAY, 96), *noise(NIGHT, 96)]
     with caplog.at_level(logging.WARNING, "vase.watching"):
         list(vase.watch(iter(frames), learner="monitor", size=16, batch_size=16))
-        assert "12 batches of 16 are too few to report any change" in caplog.text
+        assert "192 frames in batches of 16 are too few to report any change" in caplog.text
         assert "batch size 2." in caplog.text
         caplog.clear()
         steps = list(vase.watch(iter(frames), learner="monitor", size=16, batch_size=2))  # as advised

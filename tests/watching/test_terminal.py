@@ -23,9 +23,7 @@ def test_lines_tell_switches_and_numbers_now_and_then() -> None:
     lines = out.getvalue().splitlines()
     assert lines[0] == "watching arrays"
     assert lines[1] == "batch 9, 144 frames, environment 0"
-    assert lines[2].startswith(
-        "batch 15: environment 0 → environment 1 (new) [frame 240; since about frame 193]: darker"
-    )
+    assert lines[2].startswith("batch 15: environment 0 → 1 (new) [frame 240; since about frame 193]: darker")
     assert lines[3] == "batch 18, 288 frames, environment 1"
 
 
@@ -49,7 +47,7 @@ def test_the_timeline_has_a_cell_per_batch_in_the_colour_of_its_environment() ->
     assert legend.plain == "█ 0: 14  █ 1: 4"
     assert len(curve.plain) == 18
     assert "last 18 batches" in words.plain
-    assert "environment 0 → environment 1 (new)" in console.file.getvalue()
+    assert "environment 0 → 1 (new)" in console.file.getvalue()
 
 
 def test_a_long_watch_is_squeezed_into_the_width() -> None:

@@ -7,6 +7,7 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 
 import vase
 from vase.cli import (
@@ -85,13 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process() -> None:
-    """Settings of the process.
+    """Settings of the process that every command needs.
 
     Modules of the current folder can be imported, as with `python -m vase`: `--learner mine:Mine` finds mine.py. The
     folder is searched last, so that no file in it hides an installed module.
     """
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
+    with suppress(FileNotFoundError):  # the folder was deleted; a command that needs one says so
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
     silence_other_ranks()
     keep_memory()
 

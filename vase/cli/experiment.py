@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"  figures: {', '.join(experiment.figures) or 'none'}")
         print(f"  conditions: {', '.join(condition.name for condition in experiment.conditions)}\n")
     if not Path(arguments.results).is_dir():
-        print(f"There is no folder {arguments.results} here; that of a clone has the published runs (--results DIR).")
+        print(f"No folder {arguments.results} here; a clone of the repository has one, with all runs (--results DIR).")
 
 
 def _jobs(arguments: argparse.Namespace, **chosen: Any) -> tuple[Experiment, list[Job]]:

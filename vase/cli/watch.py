@@ -61,7 +61,7 @@ def _add_learner(parser: argparse.ArgumentParser) -> None:
         help="vase, monitor (the shift detector without networks, which is faster), or module:Class (default: vase)",
     )
     parser.add_argument(
-        "--model", metavar="DIR", help="start from the learner of this run, watch or folder instead of a new one"
+        "--model", metavar="DIR", help="start from a saved learner, of a run, a watch or a folder, instead of a new one"
     )
     parser.add_argument(
         "--frozen",

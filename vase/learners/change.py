@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, UInt8
 from vase.images import as_bytes, as_floats
 from vase.learners.appearance import FEW_IMAGES
 from vase.learners.appearance_change import MIN_SCORE, compare_appearance
+from vase.method.mixture import NONE
 from vase.rows import ChangeRow, PackedImages
 
 EXAMPLES = 4
@@ -87,8 +88,15 @@ class Change:
     @property
     def heading(self) -> str:
         """When and between which environments."""
-        known = "new" if self.is_new else "known"
-        return f"step {self.step:,}: environment {self.previous} → {self.environment} ({known})"
+        return f"step {self.step:,}: {self.way}"
+
+    @property
+    def way(self) -> str:
+        """From which environment to which; a frozen learner may know neither."""
+        if self.environment == NONE:
+            return f"environment {self.previous} → unknown"
+        before = "unknown → environment" if self.previous == NONE else f"environment {self.previous} →"
+        return f"{before} {self.environment} ({'new' if self.is_new else 'known'})"
 
     def __str__(self) -> str:
         return f"{self.heading}: {self.sentence}"

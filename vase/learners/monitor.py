@@ -56,7 +56,7 @@ class ShiftMonitor:
 
     def __repr__(self) -> str:
         size = "×".join(map(str, self.config.image_shape))
-        return f"<ShiftMonitor of {size} images: {self.steps:,} batches, {self.n_environments} environments>"
+        return f"<ShiftMonitor of {size} images: batches={self.steps}, environments={self.n_environments}>"
 
     @property
     def environment(self) -> int:

@@ -85,6 +85,12 @@ class ShiftDetector:
 
     def __init__(self, tests: Iterable[ShiftTest], config: EnvironmentConfig) -> None:
         self.tests = list(tests)
+        for test in self.tests:
+            if not test.weight > 0:
+                raise ValueError(
+                    f"weight={test.weight!r} of {type(test).__name__}: must be positive; to switch the test off, leave "
+                    "it out."
+                )
         self.config = config
         self.held: list[Images] = []
 

@@ -67,7 +67,8 @@ def write_gallery(
 
 def known_cards(index: Path) -> dict[str, str]:
     """Report -> its card in an index, as HTML; without those whose report is gone."""
-    cards = re.finditer(r'<li class="run">.*?<a href="\./([^"]+)">.*?</li>', index.read_text(), re.DOTALL)
+    text = index.read_text(encoding="utf-8")
+    cards = re.finditer(r'<li class="run">.*?<a href="\./([^"]+)">.*?</li>', text, re.DOTALL)
     return {card[1]: card[0] for card in cards if (index.parent / card[1]).exists()}
 
 

@@ -53,7 +53,8 @@ class Cell:
         except (OSError, ValueError, TypeError):
             return "started"  # damaged: resuming it reports how
         directory.require_same(
-            self.settings, "delete that directory to start over, or name another one (--out; of an experiment, --runs)"
+            self.settings,
+            "delete that directory to start over, or name another one (--out, or --runs for an experiment)",
         )
         try:
             return "done" if directory.is_complete() and (self.path / "summary.json").exists() else "started"

@@ -49,9 +49,7 @@ def watched(step: Step, number: int, **facts: Any) -> Watched:
 
 def heading(change: Change) -> str:
     """When and between which environments, in words."""
-    names = {s: "unknown" if s == NONE else f"environment {s}" for s in (change.previous, change.environment)}
-    known = "" if change.environment == NONE else " (new)" if change.is_new else " (known)"
-    return f"batch {change.step:,}: {names[change.previous]} → {names[change.environment]}{known}"
+    return f"batch {change.step:,}: {change.way}"
 
 
 def step_row(seen: Watched, stage: int, world: str) -> Row:

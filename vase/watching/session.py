@@ -53,8 +53,8 @@ def watch(
             the settings, or a new VASE.
         out: a directory for rows, checkpoints and snapshots; None records nothing.
         resume: continue the watch in `out`.
-        settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, idle=0`. What --set is
-            on the command line is `overrides={"environments.patience": 4}` here.
+        settings: see `WatchSettings`; its fields can also be given by name, e.g. `batch_size=32, idle=0`. The
+            equivalent of --set is `overrides={"environments.patience": 4}`.
         observers: are told of everything.
         stop: ends the watch when it is set.
 
@@ -172,26 +172,28 @@ class Session:
             self._open(stack)
             for observer in self.observers:
                 observer.on_start(self.source.name, self.progress.step)
-            saved = self.progress
+            saved, sizes, changed = self.progress, list[int](), False
             try:
                 for batch in self._batches():
                     seen = self._learn(batch)
+                    sizes.append(len(batch.images))
+                    changed |= seen.change is not None
                     if seen.change is not None or self.progress.step % self.settings.checkpoint_every == 0:
                         self._save()
                         saved = self.progress
                     yield seen
-                self._warn_if_too_few()
+                if len(sizes) == self.progress.step and not changed:  # a watch that went on was long enough before
+                    self._warn_if_too_few(sum(sizes))
             except GeneratorExit:  # the caller left the loop, between two batches
                 pass
             if self.progress is not saved or not self.progress.step:
                 self._save()
 
-    def _warn_if_too_few(self) -> None:
+    def _warn_if_too_few(self, frames: int) -> None:
         """Say so if the source ended before any change could have been reported."""
         new = getattr(self.learner.learner, "steps", None) == self.progress.step
         if new and self.learner.detector is None and not self.stop.is_set():
-            learnt = (self.progress.frames - self.progress.broken) // self.settings.every
-            shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, learnt)
+            shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, frames)
             if shortage is not None:
                 _log.warning(shortage)
 

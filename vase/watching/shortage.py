@@ -11,12 +11,13 @@ _SIZES = (32, 16, 8, 4, 2)
 def too_few_frames(config: EnvironmentConfig, batch_size: int, frames: int) -> str | None:
     """Why no change could be reported in so few frames, and the remedy; None if one could.
 
+    Only whole batches count: a smaller one at the end needs more of them for a verdict.
+
     >>> too_few_frames(EnvironmentConfig(), 64, 576).partition(": ")[0]
-    '9 batches of 64 are too few to report any change'
+    '576 frames in batches of 64 are too few to report any change'
     """
     untested, verdict = config.burn_in, verdict_batches(config, batch_size)
-    batches = -(-frames // batch_size)  # the last may be smaller
-    if not 0 < batches < untested + verdict:
+    if not 0 < frames < batch_size * (untested + verdict):
         return None
 
     def suits(size: int) -> bool:  # a change half-way would be found
@@ -25,6 +26,6 @@ def too_few_frames(config: EnvironmentConfig, batch_size: int, frames: int) -> s
     smaller = next((size for size in _SIZES if size < batch_size and suits(size)), None)
     remedy = "Use more frames" if smaller is None else f"Use smaller batches: batch size {smaller}"
     return (
-        f"{batches} batch{'es' * (batches != 1)} of {batch_size} are too few to report any change: the first "
-        f"{untested} of a scene are not tested, and a verdict takes {verdict} more. {remedy}."
+        f"{frames:,} frames in batches of {batch_size} are too few to report any change: the first {untested} batches "
+        f"of a scene are not tested, and a verdict takes {verdict} more. {remedy}."
     )

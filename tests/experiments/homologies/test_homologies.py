@@ -16,7 +16,7 @@ from vase.experiments.homologies.evaluation import analyse, are_twins, sampled_c
 from vase.experiments.homologies.figures import caption, decoded, figure4b
 from vase.experiments.homologies.settings import HOMOLOGIES
 from vase.experiments.tables import words
-from vase.metrics.homology import REGRESSORS
+from vase.metrics.homology import MIN_R_SQUARED, REGRESSORS
 from vase.metrics.record import Record
 from vase.plots.run import open_run
 from vase.training import RunDirectory
@@ -113,6 +113,7 @@ class TestTables:
         assert rows["ridge", "x"][-2:] == ["+0.00", "?"]  # no spread
         assert rows["ridge", "mean of 1"] == expected  # x has no score in one of the runs
         assert "outdoors → indoors, preset laptop, 100 steps per stage" in table.notes[-1]
+        assert f"none if R² within is below {MIN_R_SQUARED:g} in one of the worlds" in table.notes[0]
 
     def test_a_worse_one_is_negative(self, results):
         for seed in range(3):

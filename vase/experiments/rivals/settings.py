@@ -13,7 +13,7 @@ from vase.experiments.five_datasets.settings import FIVE_DATASETS
 from vase.experiments.returns.settings import RETURNS
 
 _HERE = "vase.experiments.rivals."
-CHOSEN: dict[str, Any] = {"ewc": 10, "si": 100, "mas": 100, "curl": 600, "curl-colour": 2_500, "every": 1_500}
+CHOSEN: dict[str, Any] = {"ewc": 1, "si": 1, "mas": 100, "curl": 600, "curl-colour": 2_500, "every": 1_500}
 """Strengths of EWC (λ), SI (c) and MAS (λ), CURL's threshold in nats, batches between the boundaries of "every"."""
 GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ewc": ("strength", (0.01, 0.1, 1, 10, 100, 1_000, 10_000)),

@@ -21,7 +21,7 @@ TITLES = {
     "vase-small": "VASE, small networks, Bernoulli",
     "vase-small-gaussian": "VASE, small networks, Gaussian",
 }
-_ABOUT = ("stream", "digest", "seed", "rate", "seconds")
+_ABOUT = ("stream", "digest", "seed", "rate", "seconds", "commit")
 
 
 @dataclass(frozen=True)

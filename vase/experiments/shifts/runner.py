@@ -1,6 +1,7 @@
 """Run what is missing of the shift benchmark: every detector on every stream and control of the report half.
 
 results/shifts/SIZE/DETECTOR.json holds the scores of one detector, a row per stream, seed and rate of false alarms.
+A row without a commit of its own is of the commit of the file.
 """
 
 from __future__ import annotations
@@ -188,7 +189,8 @@ def _score(
             score = score_stream(stream.truth, trace).to_dict()
             seconds = round(time.perf_counter() - begin, 2)
             which = {"stream": stream.name, "digest": stream.digest, "seed": seed, "rate": rate}
-            found.setdefault(file.detector, []).append({**which, "seconds": seconds, **score})
+            row = {**which, "seconds": seconds, "commit": commit(), **score}
+            found.setdefault(file.detector, []).append(row)
     return found
 
 

@@ -25,7 +25,7 @@ function filled(node, attributes, children) {
 
 /** A text in which no line ends within "28 %" or "p = 0.01". */
 function unbroken(text) {
-  return text.replaceAll(/(?<=\d) %/g, "\u00a0%").replaceAll("(p = ", "(p\u00a0=\u00a0");
+  return text.replaceAll(/(?<=\d) %/g, "\u00a0%").replaceAll(/\bp ([=<]) /g, "p\u00a0$1\u00a0");
 }
 
 /** Give a CSS variable to an element: the colour of a world or an environment. */
