@@ -193,7 +193,7 @@ class TestCommand:
         assert "ablation: " in text
         assert "no folder" not in text
         assert cli.main(["experiment", "list", "--results", "nowhere"]) == 0
-        assert "There is no folder nowhere here" in capsys.readouterr().out
+        assert "No folder nowhere here" in capsys.readouterr().out
 
     def test_table_prints_the_main_one(self, study, capsys):
         assert cli.main(["experiment", "table", "small", "--preset", "smoke", "--format", "csv"]) == 0

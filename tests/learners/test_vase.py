@@ -222,7 +222,7 @@ def test_held_batches_cannot_poison_the_current_world():
     assert all(
         torch.equal(a, b) for a, b in zip(visited.networks_.parameters(), stayed.networks_.parameters(), strict=True)
     )
-    steps = learn(visited, islice(stream("digits:28", seed=9), 2))
+    steps = learn(visited, islice(stream("digits:28", seed=7), 2))
     assert [s.dropped for s in steps] == [0, 1]
     assert visited.environments[0].age == 122
     # Without holding (patience 1 and no test) the same batch moves the weights.

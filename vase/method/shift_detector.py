@@ -51,6 +51,8 @@ class Fit:
         return 0.0 if math.isnan(self.effect) else self.effect**2
 
 
+Batch = Float[Tensor, "_ C H W"]
+"""One of several batches, which may differ in size."""
 Judge = Callable[[Images, Sequence[int] | None], Mapping[int, Fit]]
 """How well some images fit each of some environments, or all in the order in which they are asked."""
 
@@ -59,9 +61,9 @@ Judge = Callable[[Images, Sequence[int] | None], Mapping[int, Fit]]
 class Decision:
     """What is to be done after a batch: nothing while it is held, else which batches are learnt where."""
 
-    here: tuple[Images, ...] = ()
+    here: tuple[Batch, ...] = ()
     """Batches of the current environment."""
-    there: tuple[Images, ...] = ()
+    there: tuple[Batch, ...] = ()
     """Batches of another environment, to be learnt after the switch."""
     environment: int | None = None
     """That environment; None for a new one."""
@@ -92,7 +94,7 @@ class ShiftDetector:
                     "it out."
                 )
         self.config = config
-        self.held: list[Images] = []
+        self.held: list[Batch] = []
 
     @property
     def level(self) -> float:
@@ -165,7 +167,7 @@ class ShiftDetector:
         return replace(kept, there=held[since:], environment=environment, fits=fits)
 
     @staticmethod
-    def _keep(batches: Sequence[Images], outliers: set[int]) -> Decision:
+    def _keep(batches: Sequence[Batch], outliers: set[int]) -> Decision:
         """Batches of the current environment, without outliers."""
         here = tuple(x for i, x in enumerate(batches) if i not in outliers)
         return Decision(here=here, dropped=len(batches) - len(here))
@@ -199,7 +201,7 @@ class ShiftDetector:
         for test in self.tests:
             test.forget_latents(record)
 
-    def release(self) -> tuple[Images, ...]:
+    def release(self) -> tuple[Batch, ...]:
         """The held batches, oldest first, which are then held no longer."""
         held, self.held = tuple(self.held), []
         return held
