@@ -13,7 +13,10 @@ from vase.bench.report import Part
 from vase.bench.timing import Ratio, interleave
 
 PLAIN_FIRST, PLAIN_DREAMING, GEMM = "reference, first world", "reference, dreaming", "GEMM"
-PASSES = {step.BARE: 1, step.FIRST: 1, step.DREAMING: 2, PLAIN_FIRST: 1, PLAIN_DREAMING: 2}
+PASSES = {step.BARE: 1, step.FIRST: 1, step.DREAMING: 2, PLAIN_FIRST: 1, PLAIN_DREAMING: 2} | {
+    step.EQ6[step.FIRST]: 1,
+    step.EQ6[step.DREAMING]: 2,
+}
 """Forward and backward passes over a batch."""
 SHARES = {"laptop": 0.5, "paper": 0.7}
 """Bars for the share of the GEMM peak."""

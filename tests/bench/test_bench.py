@@ -123,8 +123,15 @@ def test_the_command_prints_tables_and_writes_json(tmp_path, capsys, monkeypatch
     assert list(record["parts"]) == ["step", "precision"]
     step = record["parts"]["step"]
     assert step["title"] in said.out
-    assert [row["step"] for row in step["rows"]] == ["bare VAE", "learner, first world", "learner, dreaming"]
-    assert [ratio["bar"] for ratio in step["ratios"]] == [1.10, 2.15]
+    names = [row["step"] for row in step["rows"]]
+    assert names == [
+        "bare VAE",
+        "learner, first world",
+        "first world, tests of Eq. 6",
+        "learner, dreaming",
+        "dreaming, tests of Eq. 6",
+    ]
+    assert [ratio["bar"] for ratio in step["ratios"]] == [1.10, 2.15, 1.03, 1.03]
     for ratio in step["ratios"]:
         assert ratio["low"] <= ratio["median"] <= ratio["high"]
     assert not any("Disturbed" in note for note in step["notes"])

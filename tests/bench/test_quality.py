@@ -9,7 +9,7 @@ import pytest
 
 from vase import VASEConfig
 from vase.bench import quality
-from vase.bench.quality import batches, contestants, minutes_to, summary
+from vase.bench.quality import Reached, batches, contestants, summary, times_to
 from vase.bench.timing import Spread
 from vase.worlds import make_world
 
@@ -34,31 +34,32 @@ class Slow:
         return self.learnt / 100
 
 
-def run(*goals: float, most: int = 100) -> tuple[list[float | None], Slow]:
+def run(*goals: float, most: int = 100) -> tuple[list[Reached | None], Slow]:
     slow = Slow()
-    found = minutes_to(
-        goals, slow, itertools.repeat(np.zeros(1)), slow.score, every=5, most=most, clock=lambda: slow.now
-    )
+    found = times_to(goals, slow, itertools.repeat(np.zeros(1)), slow.score, every=5, most=most, clock=lambda: slow.now)
     return found, slow
 
 
 def test_minutes_by_hand():
     """12 batches are asked for, and scored after 15: 90 seconds. The last goal ends the run."""
     found, slow = run(0.12, 0.15, 0.20)
-    assert found == pytest.approx([1.5, 1.5, 2.0])
+    assert found == [(15, pytest.approx(1.5)), (15, pytest.approx(1.5)), (20, pytest.approx(2.0))]
     assert slow.learnt == 20
 
 
 def test_a_goal_that_is_never_reached():
     found, slow = run(0.05, 0.9, most=30)
-    assert found == [pytest.approx(0.5), None]
+    assert found == [(5, pytest.approx(0.5)), None]
     assert slow.learnt == 30
 
 
 def test_a_summary_says_how_many_arrived():
-    found = summary([[1.0, 2.0, None], [3.0, 4.0, 9.0]])
+    one, two = Reached(250, 1.0), Reached(750, 3.0)
+    found = summary([[one, two, None], [two, two, two]])
     assert found["60 %"] == Spread.of([1.0, 3.0])
+    assert found["steps to 60 %"] == Spread.of([250.0, 750.0])
     assert found["70 %"] == "1 of 2 within 6,000 steps"
+    assert "steps to 70 %" not in found
 
 
 def test_without_pythae_it_is_named(monkeypatch):

@@ -7,7 +7,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -45,6 +45,15 @@ class Encodes(Protocol):
         """Mean and standard deviation of q(z|x)."""
 
 
+class Reached(NamedTuple):
+    """When a goal was reached."""
+
+    steps: int
+    """Of learning, which no neighbour on the machine changes."""
+    minutes: float
+    """Of one core, scores left out."""
+
+
 Make = Callable[[VASEConfig, int], Encodes]
 """From a configuration and a seed."""
 
@@ -58,7 +67,7 @@ def measure(name: str, rounds: int) -> Part:
     rows = []
     for contestant, make in contestants().items():
         runs = [
-            minutes_to(GOALS, make(config, seed), batches(train, config.batch_size, seed), partial(identity, probes))
+            times_to(GOALS, make(config, seed), batches(train, config.batch_size, seed), partial(identity, probes))
             for seed in range(rounds)
         ]
         rows.append({"learner": contestant, **summary(runs)})
@@ -90,7 +99,7 @@ def identity(probes: FrozenProbes, learner: Any, step: int) -> float:
     return next(float(row["accuracy"]) for row in probes.score(learner, step) if row["probe"] == "identity")
 
 
-def minutes_to(
+def times_to(
     goals: Sequence[float],
     learner: Encodes,
     stream: Iterator[np.ndarray],
@@ -99,9 +108,9 @@ def minutes_to(
     every: int = EVERY,
     most: int = MOST,
     clock: Callable[[], float] = time.process_time,
-) -> list[float | None]:
-    """Minutes of learning until each goal was first reached; None where it was not within `most` steps."""
-    found: list[float | None] = [None] * len(goals)
+) -> list[Reached | None]:
+    """When each goal was first reached; None where it was not within `most` steps."""
+    found: list[Reached | None] = [None] * len(goals)
     spent = 0.0
     for step in range(every, most + 1, every):
         ready = [next(stream) for _ in range(every)]
@@ -111,23 +120,26 @@ def minutes_to(
         spent += clock() - begin
         now = score(learner, step)
         found = [
-            spent / 60 if known is None and now >= goal else known for known, goal in zip(found, goals, strict=True)
+            Reached(step, spent / 60) if known is None and now >= goal else known
+            for known, goal in zip(found, goals, strict=True)
         ]
         if None not in found:
             break
     return found
 
 
-def summary(runs: Sequence[Sequence[float | None]]) -> dict[str, Spread | str]:
-    """Goal -> the median over runs that reached it, or how many did where not all of them."""
-    cells: dict[str, Spread | str] = {}
+def summary(runs: Sequence[Sequence[Reached | None]]) -> dict[str, Spread | str]:
+    """Minutes and steps to each goal: the median over all runs, or how many reached it where not all of them."""
+    minutes: dict[str, Spread | str] = {}
+    steps: dict[str, Spread | str] = {}
     for goal, column in zip(GOALS, zip(*runs, strict=True), strict=True):
         reached = [value for value in column if value is not None]
-        whole = len(reached) == len(runs)
-        cells[f"{100 * goal:.0f} %"] = (
-            Spread.of(reached) if whole else f"{len(reached)} of {len(runs)} within {MOST:,} steps"
-        )
-    return cells
+        if len(reached) < len(runs):
+            minutes[f"{100 * goal:.0f} %"] = f"{len(reached)} of {len(runs)} within {MOST:,} steps"
+            continue
+        minutes[f"{100 * goal:.0f} %"] = Spread.of([value.minutes for value in reached])
+        steps[f"steps to {100 * goal:.0f} %"] = Spread.of([float(value.steps) for value in reached])
+    return minutes | steps
 
 
 def notes() -> list[str]:

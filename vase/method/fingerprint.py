@@ -66,8 +66,9 @@ class Fingerprint(nn.Module):
         x = F.pad(x, (0, missing[1], 0, missing[0])) if any(missing) else x
         response = F.conv2d(x, self.filters, stride=self.stride).abs_()
         detail = F.adaptive_avg_pool2d(response[:, -1:], DETAIL_GRID).flatten(1)
-        contrast = (x - x.mean((2, 3), keepdim=True)).square_().mean((2, 3)).sqrt()
-        logs = [response[:, :-1].mean((2, 3)), contrast, detail]
+        flat = x.flatten(2)
+        contrast = (flat - flat.mean(2, keepdim=True)).square_().mean(2).sqrt()
+        logs = [response.flatten(2).mean(2)[:, :-1], contrast, detail]
         grey = x if x.shape[1] == 1 else x.mean(1, keepdim=True)
         levels = [_pool(grey, LUMINANCE_GRID)]
         if x.shape[1] > 1:

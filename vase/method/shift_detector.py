@@ -95,6 +95,8 @@ class ShiftDetector:
                 )
         self.config = config
         self.held: list[Batch] = []
+        self.held_p_values: list[float] = []
+        """Of each held batch by itself in the current environment, which learns nothing while batches are held."""
 
     @property
     def level(self) -> float:
@@ -149,10 +151,11 @@ class ShiftDetector:
             arrived = next((s for test in self.tests if (s := test.arrived(record)) is not None), None)
             return Decision(here=(x,)) if arrived is None else Decision((), (x,), arrived, judge(x, None))
         self.held.append(x)
+        self.held_p_values.append(fit.p_value)
         patience = self.patience(len(x))
         if len(self.held) < patience:
             return Decision()
-        outliers = self._outliers(judge, current)
+        outliers = self._outliers()
         if not self._foreign(judge, current, outliers):
             return self._keep(self.release(), outliers)
         # The stream may have changed anywhere among the held batches: where is the evidence strongest?
@@ -186,10 +189,10 @@ class ShiftDetector:
         came_back = bool(rest) and len(self.held) - 1 not in outliers
         return not (outliers and came_back and judge(torch.cat(rest), [current])[current].p_value >= SUSPICION)
 
-    def _outliers(self, judge: Judge, current: int) -> set[int]:
+    def _outliers(self) -> set[int]:
         """Held batches that are foreign each by itself, beyond any suspicion that chance arouses."""
         level = min(self.level, SUSPICION**2)
-        return {i for i, x in enumerate(self.held) if judge(x, [current])[current].p_value < level}
+        return {i for i, p_value in enumerate(self.held_p_values) if p_value < level}
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Tell all tests of a batch that was learnt in the environment."""
@@ -203,13 +206,14 @@ class ShiftDetector:
 
     def release(self) -> tuple[Batch, ...]:
         """The held batches, oldest first, which are then held no longer."""
-        held, self.held = tuple(self.held), []
+        held, self.held, self.held_p_values = tuple(self.held), [], []
         return held
 
     def state_dict(self) -> dict[str, Any]:
         """Held batches, and the state of every test."""
+        held = zip(self.held, self.held_p_values, strict=True)
         return {
-            "held": {f"{i:03d}": x for i, x in enumerate(self.held)},
+            "held": {f"{i:03d}": {"images": x, "p_value": p_value} for i, (x, p_value) in enumerate(held)},
             "tests": {str(i): {"class": type(t).__name__, "state": t.state_dict()} for i, t in enumerate(self.tests)},
         }
 
@@ -221,8 +225,9 @@ class ShiftDetector:
             raise ValueError(f"shift_tests are {mine}, the saved learner has {theirs}: pass the same tests, in order.")
         for test, values in zip(self.tests, saved, strict=True):
             test.load_state_dict(values["state"])
-        held: Mapping[str, Tensor] = state["held"]
-        self.held = [held[key].to(device) for key in sorted(held)]
+        held = [state["held"][key] for key in sorted(state["held"])]
+        self.held = [batch["images"].to(device) for batch in held]
+        self.held_p_values = [batch["p_value"] for batch in held]
 
 
 def bayes_factor(p_value: float) -> float:
