@@ -34,6 +34,8 @@ class Fingerprint(nn.Module):
     """
 
     filters: Tensor
+    detail_pool: Tensor
+    """Averages over a grid as a matrix product: responses are few, and adaptive pooling is slow."""
     smallest_std: Tensor
     """The spread below which a feature's variation is taken for noise, per feature."""
 
@@ -49,6 +51,9 @@ class Fingerprint(nn.Module):
         laplacian[:, :, 2, 2] = 4 / channels
         self.register_buffer("filters", torch.cat([filters, laplacian]), persistent=False)
         self.stride = max(2, min(height, width) // 16)
+        places = [(max(KERNEL, side) - KERNEL) // self.stride + 1 for side in (height, width)]
+        identity = torch.eye(places[0] * places[1]).unflatten(1, places)
+        self.register_buffer("detail_pool", _pool(identity[:, None], DETAIL_GRID), persistent=False)
         logs = FILTERS + channels + DETAIL_GRID**2 + (channels - 1)
         levels = LUMINANCE_GRID**2 + COLOUR_GRID**2 * (channels - 1)
         floors = torch.tensor([_LOG_FLOOR] * logs + [_LEVEL_FLOOR] * levels)
@@ -65,10 +70,9 @@ class Fingerprint(nn.Module):
         missing = max(0, KERNEL - x.shape[2]), max(0, KERNEL - x.shape[3])
         x = F.pad(x, (0, missing[1], 0, missing[0])) if any(missing) else x
         response = F.conv2d(x, self.filters, stride=self.stride).abs_()
-        detail = F.adaptive_avg_pool2d(response[:, -1:], DETAIL_GRID).flatten(1)
-        flat = x.flatten(2)
+        response, flat = response.flatten(2), x.flatten(2)
         contrast = (flat - flat.mean(2, keepdim=True)).square_().mean(2).sqrt()
-        logs = [response.flatten(2).mean(2)[:, :-1], contrast, detail]
+        logs = [response.mean(2)[:, :-1], contrast, response[:, -1] @ self.detail_pool]
         grey = x if x.shape[1] == 1 else x.mean(1, keepdim=True)
         levels = [_pool(grey, LUMINANCE_GRID)]
         if x.shape[1] > 1:

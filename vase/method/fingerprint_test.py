@@ -33,25 +33,30 @@ class FingerprintTest(ShiftTest):
         self.fingerprint = Fingerprint(*image_shape)
         self.smallest_effect = smallest_effect
         self.references: dict[int, Reference] = {}
-        self._last: tuple[Images, Float[Tensor, "B D"]] | None = None
+        self._last: tuple[Images, Float[Tensor, "B D"], Float[Tensor, "D"]] | None = None
 
     def features(self, images: Images) -> Float[Tensor, "B D"]:
         """The fingerprint of each image; of the last batch it is known."""
+        return self._measure(images)[0]
+
+    def _measure(self, images: Images) -> tuple[Float[Tensor, "B D"], Float[Tensor, "D"]]:
+        """The fingerprints and their mean."""
         if self._last is None or self._last[0] is not images:
             if self.fingerprint.filters.device != images.device:
                 self.fingerprint.to(images.device)
             found = torch.cat([self.fingerprint(part).cpu() for part in images.split(CHUNK)])
+            mean = found.mean(0, dtype=torch.float64)
             if len(images) > CHUNK:
-                return found
-            self._last = images, found
-        return self._last[1]
+                return found, mean
+            self._last = images, found, mean
+        return self._last[1:]
 
     def distance(self, index: int, images: Images) -> Distance | None:
         """How far the mean of a batch is from an environment; None if nothing is known of it."""
         reference = self.references.get(index)
         if reference is None or not reference.forms:
             return None
-        return reference.distance(self.features(images).mean(0), len(images))
+        return reference.distance(self._measure(images)[1], len(images))
 
     def evidence(self, record: EnvironmentRecord, batch: BatchStatistics) -> Evidence:
         """The mean fingerprint is further away than batches of the environment are."""
@@ -69,7 +74,7 @@ class FingerprintTest(ShiftTest):
         if record.index not in self.references:
             newest = self.references[max(self.references)] if self.references else None
             self.references[record.index] = Reference(self.fingerprint.smallest_std.cpu(), like=newest)
-        self.references[record.index].update(self.features(batch.images))
+        self.references[record.index].update(*self._measure(batch.images))
         self._last = None
 
     def arrived(self, record: EnvironmentRecord) -> int | None:

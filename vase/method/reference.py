@@ -60,7 +60,7 @@ class Mean:
 
     def __add__(self, other: Mean) -> Mean:
         images = self.images + other.images
-        mean = self.mean + (other.mean - self.mean) * (other.images / images)
+        mean = torch.lerp(self.mean, other.mean, other.images / images)
         return Mean(mean, images, self.batches + other.batches)
 
 
@@ -159,10 +159,13 @@ class Reference:
         """Statistics of the batches of an unfinished block."""
         self.forms: dict[str, Form] = {}
         self._std, self._log_volume, self._prepared_images = self.smallest_std, 0.0, 0.0
+        self._measured: tuple[Float[Tensor, "D"], dict[str, float]] | None = None
+        """The last mean whose distance was asked for, and its forms: that of the batch which is learnt next."""
 
-    def update(self, features: Float[Tensor, "B D"]) -> None:
-        """Take note of a batch that belongs to the environment."""
-        batch = Mean(features.mean(0, dtype=torch.float64), float(len(features)), 1)
+    def update(self, features: Float[Tensor, "B D"], mean: Float[Tensor, "D"] | None = None) -> None:
+        """Take note of a batch that belongs to the environment; `mean` is that of its features, if it is known."""
+        mean = features.mean(0, dtype=torch.float64) if mean is None else mean
+        batch = Mean(mean, float(len(features)), 1)
         self.batch_size = batch.images
         if self.forms:
             self._observe(batch, features)
@@ -172,6 +175,7 @@ class Reference:
             deviation = features - self.mean
             self.products = self.products + deviation.T @ deviation
             self.products_of += batch.images
+        self._measured = None
         self.age += 1
         self.seen += batch.images
         self._count(batch)
@@ -182,10 +186,10 @@ class Reference:
 
     def distance(self, mean: Float[Tensor, "D"], images: int) -> Distance:
         """How far the mean feature of some images is from the environment's."""
-        v, h = (mean.double() - self.mean) / self._std, 1 / (1 / images + 1 / self.images)
+        h = 1 / (1 / images + 1 / self.images)
         several = " group" if images >= 2 * self.batch_size else ""
         fewer = max(0.0, 1 / images - 1 / self.batch_size) * (self.scatter[_IMAGE].excess - 1)
-        values = {name: float(form(v)) for name, form in self.forms.items()}
+        values = self._values(mean)
         p_value = min(
             form.expected.scaled(self.scatter[name + several].ratio, self.scatter[name + several].excess + fewer).tail(
                 h * values[name]
@@ -195,6 +199,13 @@ class Reference:
         ratio = self.scatter["whitened" + several].ratio
         surplus = values["whitened"] - ratio * self.forms["whitened"].expected.mean / h
         return Distance(min(1.0, 2 * p_value), max(0.0, surplus) ** 0.5, images / max(1.0, ratio))
+
+    def _values(self, mean: Float[Tensor, "D"]) -> dict[str, float]:
+        """The forms of a mean's difference from the environment's; asked again for the same tensor, they are known."""
+        if self._measured is None or self._measured[0] is not mean:
+            v = (mean.double() - self.mean) / self._std
+            self._measured = mean, {name: float(form(v)) for name, form in self.forms.items()}
+        return self._measured[1]
 
     def log_likelihood(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "B"]:
         """log N(features) of single images, up to a constant; tempered where they scatter more than normal ones."""
@@ -210,18 +221,18 @@ class Reference:
     def _observe(self, batch: Mean, features: Float[Tensor, "B D"]) -> None:
         """Compare a batch, before it is part of the reference, with what is expected of it."""
         now = Mean(self.mean, self.images, self.age)
-        pairs = [("", batch, now)]
+        h = 1 / (1 / batch.images + 1 / now.images)
+        for name, value in self._values(batch.mean).items():
+            self._note(name, h * value)
         if not self.means["group"].batches:
             self.means["before group"] = now
-        group = self.means["group"] + batch
+        group, past = self.means["group"] + batch, self.means["before group"]
         if group.batches == GROUP:
-            pairs.append((" group", group, self.means["before group"]))
+            v, h = (group.mean - past.mean) / self._std, 1 / (1 / group.images + 1 / past.images)
+            for name, form in self.forms.items():
+                self._note(name + " group", h * float(form(v)))
             group = Mean.none(len(self.mean))
         self.means["group"] = group
-        for suffix, mean, past in pairs:
-            v, h = (mean.mean - past.mean) / self._std, 1 / (1 / mean.images + 1 / past.images)
-            for name, form in self.forms.items():
-                self._note(name + suffix, h * float(form(v)))
         if self.age % 4 == 0:
             single = self.forms["whitened"]((features[:IMAGES] - self.mean) / self._std)
             for value in single.tolist():
