@@ -52,6 +52,11 @@ def twins_frozen(results: Results) -> Table:
     return twins(results, probes="frozen")
 
 
+def ranking_frozen(results: Results) -> Table:
+    """The ranking by fresh probes on the frozen encoder."""
+    return ranking(results, probes="frozen")
+
+
 def headline(results: Results) -> Table:
     """Table 1 in short."""
     return table1(results, HEADLINE)
@@ -133,10 +138,10 @@ def masks_position_where_nothing_moves(run: Result) -> bool:
     )
 
 
-def ranking(results: Results) -> Table:
+def ranking(results: Results, probes: Probes = "appendix") -> Table:
     """How far the unablated, disentangled learner is ahead of the next conditions, in standard errors."""
     rows: list[tuple[Entry, ...]] = []
-    for name, losses, sign in _losses(results):
+    for name, losses, sign in _losses(results, probes):
         spreads = {condition: spread(list(found.values())) for condition, found in losses.items()}
         order = sorted(spreads, key=lambda c: sign * (spreads[c].mean or 0.0))
         shown = [c for place, c in enumerate(order) if place < 5 or c == OURS or not split(c)[0]]
@@ -146,10 +151,11 @@ def ranking(results: Results) -> Table:
     notes = (
         "behind: how much worse than disentangled SDA, in standard errors of the difference of the two means; "
         "negative: better.",
-        note(results),
+        note(results, probes),
     )
     columns = ("measure", "place", "condition", "seeds", "change", "behind")
-    return Table("Ablation: least forgetting first", columns, tuple(rows), notes)
+    title = "Ablation: least forgetting first" + ", frozen encoder" * (probes == "frozen")
+    return Table(title, columns, tuple(rows), notes)
 
 
 def twins(results: Results, probes: Probes = "appendix") -> Table:

@@ -37,17 +37,23 @@ ABLATION = Experiment(
     figures={"figure2": f"{_HERE}figures:figure2", **FIGURES},
 )
 
+_TWINS = (OURS, ENTANGLED)
+
 CODES = Experiment(
     name="codes",
-    title="does disentangling protect? The ablation's SDA, both halves, five pairs of seeds, probes on frozen encoders",
+    title="does disentangling protect? The ablation's SDA, SD and –, both halves, longer, probes on frozen encoders",
     stream=ABLATION.stream,
     steps={"laptop": 3_000},
-    conditions=tuple(replace(ABLATION.condition(name), seeds=FIVE_SEEDS) for name in (OURS, ENTANGLED)),
+    conditions=tuple(
+        replace(ABLATION.condition(name), seeds=FIVE_SEEDS, shown=name in _TWINS)
+        for name in (*_TWINS, "disentangled-SD", "disentangled-none", "entangled-SD", "entangled-none")
+    ),
     tables={
         "table1-frozen": f"{_ANALYSIS}table1_frozen",
         "table1": f"{_ANALYSIS}table1",
         "twins-frozen": f"{_ANALYSIS}twins_frozen",
         "twins": f"{_ANALYSIS}twins",
+        "ranking-frozen": f"{_ANALYSIS}ranking_frozen",
         "reuse": f"{_HERE}reuse:reuse",
         **chosen(TABLES, "detection", "axes", "disentanglement", "disentanglement-seen", "quality", "sharing"),
     },
@@ -60,7 +66,7 @@ LONGER = replace(
     name="longer",
     title="does disentangling need time? The ablation's SDA, both halves, with long stages",
     steps={"laptop": 20_000, "paper": 300_000},
-    conditions=tuple(replace(condition, shown=False, seeds=(0, 1)) for condition in CODES.conditions),
+    conditions=tuple(replace(CODES.condition(name), shown=False, seeds=(0, 1)) for name in _TWINS),
     figures={},
     options={"probe_every": 2_000, "frozen_every": 5},
 )
@@ -70,6 +76,6 @@ FEW_LATENTS = replace(
     name="few-latents",
     title="does disentangling protect where latents are few? The ablation's SDA, both halves, 10 latents instead of 24",
     values={"laptop": {"network.latents": 10}},
-    conditions=tuple(replace(condition, shown=False, seeds=THREE_SEEDS) for condition in CODES.conditions),
+    conditions=tuple(replace(CODES.condition(name), shown=False, seeds=THREE_SEEDS) for name in _TWINS),
     figures={},
 )
