@@ -10,6 +10,7 @@ from films import DAY, NIGHT, noise
 
 import vase
 from vase.config import EnvironmentConfig
+from vase.watching.observer import Observer
 from vase.watching.shortage import too_few_frames
 
 
@@ -41,6 +42,19 @@ def test_a_short_folder_says_so(caplog: pytest.LogCaptureFixture) -> None:
         steps = list(vase.watch(iter(frames), learner="monitor", size=16, batch_size=2))  # as advised
     assert not caplog.text
     assert any(step.change for step in steps)
+
+
+def test_an_observer_is_told_instead_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    said: list[str] = []
+
+    class Listener(Observer):
+        def on_note(self, text: str) -> None:
+            said.append(text)
+
+    frames = [*noise(DAY, 96), *noise(NIGHT, 96)]
+    list(vase.watch(iter(frames), learner="monitor", size=16, batch_size=16, observers=[Listener()]))
+    assert [text.partition(":")[0] for text in said] == ["192 frames in batches of 16 are too few to report any change"]
+    assert not caplog.text
 
 
 def test_an_option_that_does_not_exist_is_named() -> None:

@@ -194,7 +194,9 @@ class Session:
         new = getattr(self.learner.learner, "steps", None) == self.progress.step
         if new and self.learner.detector is None and not self.stop.is_set():
             shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, frames)
-            if shortage is not None:
+            if shortage is not None and self.observers:
+                self._tell(shortage)
+            elif shortage is not None:
                 _log.warning(shortage)
 
     def _open(self, stack: ExitStack) -> None:
