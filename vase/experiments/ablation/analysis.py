@@ -65,11 +65,10 @@ def headline(results: Results) -> Table:
 def table1(results: Results, chosen: Container[str] | None = None, probes: Probes = "appendix") -> Table:
     """Table 1 beside the paper's numbers: the chosen conditions of the ablation, or all; and other learners."""
     rows: list[tuple[Entry, ...]] = []
-    for condition in results.experiment.conditions:
+    for condition, runs in results.finished:
         half, letters = split(condition.name)
         if half and chosen is not None and condition.name not in chosen:
             continue
-        runs = results.of(condition.name)
         ours = (
             percent(best(runs, "accuracy", CLASSES, probes)),
             percent(change(runs, "accuracy", CLASSES, probes)),

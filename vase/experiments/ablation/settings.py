@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vase.experiments.common.conditions import ENTANGLED, FIGURES, OURS, TABLES, ablations, chosen
+from vase.experiments.common.conditions import ENTANGLED, FIGURES, HALVES, OURS, TABLES, ablations, chosen
 from vase.experiments.experiment import FIVE_SEEDS, THREE_SEEDS, Experiment
 
 _HERE = "vase.experiments.ablation."
@@ -46,7 +46,7 @@ CODES = Experiment(
     steps={"laptop": 3_000},
     conditions=tuple(
         replace(ABLATION.condition(name), seeds=FIVE_SEEDS, shown=name in _TWINS)
-        for name in (*_TWINS, "disentangled-SD", "disentangled-none", "entangled-SD", "entangled-none")
+        for name in (f"{half}-{letters}" for half in HALVES for letters in ("none", "SD", "SDA"))
     ),
     tables={
         "table1-frozen": f"{_ANALYSIS}table1_frozen",
