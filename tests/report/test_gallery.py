@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from page_checks import flaws
 
-from vase.report import gallery
-from vase.report.gallery import Card, card_html, collage, file_names, index_page, known_cards, write_gallery
+from vase.report import bundle, gallery
+from vase.report.gallery import Card, card_html, collage, file_names, index_page, known_cards, renewed, write_gallery
 from vase.training import RunDirectory
 
 CARD = Card("a.html", "a", "digits → glyphs", "seed 0", "It noticed the change.", "data:image/png;base64,AA==", 512_345)
@@ -142,3 +142,25 @@ def test_the_index_in_a_browser(chromium: Any, files: list[Path], scheme: str, w
     page.locator(".run img").click(force=True)  # the whole card is a link, which lies above the picture
     page.wait_for_url("**/run.html")
     page.close()
+
+
+def test_a_gallery_is_renewed_from_its_own_data(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {path: path.read_text() for path in files}
+    assert renewed(files[0].parent) == before
+    monkeypatch.setattr(bundle, "SCRIPTS", bundle.SCRIPTS[:-1])
+    assert renewed(files[0].parent)[files[1]] != before[files[1]]
+
+
+def test_the_gallery_of_the_site_has_the_present_pages() -> None:
+    folder = Path(__file__).parents[2] / "docs/gallery"
+    old = [path.name for path, text in renewed(folder).items() if path.read_text(encoding="utf-8") != text]
+    assert not old, "other style sheets or scripts: run python tools/gallery.py --out docs/gallery --renew"
+
+
+def test_only_a_gallery_can_be_renewed(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="name the folder of a gallery"):
+        renewed(tmp_path)
+    (tmp_path / "index.html").write_text(index_page([card_html(CARD)]))
+    (tmp_path / CARD.file).write_text("a page")
+    with pytest.raises(ValueError, match="no report of vase"):
+        renewed(tmp_path)

@@ -52,8 +52,13 @@ def open_report(
 
 def write_page(path: Path, shown: dict[str, Any], guard: Guard = unguarded) -> Path:
     """Write what a page shows as one file; returns it."""
-    write_bytes(path, page(f"{shown['title']} · VASE", shown).encode(), guard)
+    write_bytes(path, page_of(shown).encode(), guard)
     return path
+
+
+def page_of(shown: dict[str, Any]) -> str:
+    """The page that shows some data."""
+    return page(f"{shown['title']} · VASE", shown)
 
 
 def report_data(

@@ -48,6 +48,17 @@ def page(title: str, data: dict[str, Any]) -> str:
     return text
 
 
+def data_of(text: str) -> dict[str, Any]:
+    """The data that a page shows, so that the same can be shown by the page's present files."""
+    before, after = source("report.html").split("<!--DATA-->")
+    marks = before.rpartition("\n")[2], after.partition("\n")[0]
+    found = text.partition(marks[0])[2].partition(marks[1])[0]
+    if not found:
+        raise ValueError("no report of vase: its data are missing.")
+    data: dict[str, Any] = json.loads(found)
+    return data
+
+
 def source(name: str, package: str = "vase.report") -> str:
     """A file of the page, or of the page of another package."""
     return files(package).joinpath("page", name).read_text(encoding="utf-8")

@@ -15,8 +15,8 @@ from vase.files import write_bytes
 from vase.images import as_floats
 from vase.learners.protocol import Decodes, Learner
 from vase.metrics.latents import learner_states
-from vase.report.build import open_report, write_page
-from vase.report.bundle import source
+from vase.report.build import open_report, page_of, write_page
+from vase.report.bundle import data_of, source
 from vase.report.pictures import data_uri
 
 INDEX = "index.html"
@@ -63,6 +63,19 @@ def write_gallery(
     cards |= {file: card_html(_write_run(run, folder / file, data)) for file, run in files.items()}
     write_bytes(index, index_page(list(cards.values())).encode())
     return [index, *(folder / file for file in files)]
+
+
+def renewed(folder: Path) -> dict[Path, str]:
+    """File -> the same page by the present style sheets and scripts, of a gallery whose runs are not needed."""
+    index = folder / INDEX
+    if not index.exists():
+        raise FileNotFoundError(f"{index} does not exist; name the folder of a gallery.")
+    cards = known_cards(index)
+    pages = {index: index_page(list(cards.values()))}
+    for file in cards:
+        data = data_of((folder / file).read_text(encoding="utf-8"))
+        pages[folder / file] = page_of(data)
+    return pages
 
 
 def known_cards(index: Path) -> dict[str, str]:

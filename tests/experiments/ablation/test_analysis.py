@@ -10,7 +10,7 @@ from vase.experiments.ablation.analysis import latents, masks_position_where_not
 from vase.experiments.ablation.reuse import reuse
 from vase.experiments.ablation.settings import ABLATION, CODES, LONGER
 from vase.experiments.common.numbers import change
-from vase.experiments.tables import Reported, Spread
+from vase.experiments.tables import Reported
 
 
 def _probe(world, step, value, kind="accuracy"):
