@@ -3,8 +3,8 @@
     python tools/gallery.py --out docs/gallery runs/three-worlds runs/five-worlds runs/rooms runs/cifar
 
 A report has the name of its run's folder, e.g. three-worlds.html, and index.html a card of each in the order given.
-With --keep, reports that are in the index already stay there. With --renew and no runs, the pages of a gallery are written
-again from the data in them, after the page's style sheets or scripts have changed:
+With --keep, reports that are in the index already stay there. With --renew and no runs, the pages of a gallery are
+written again from the data in them, after the page's style sheets or scripts have changed:
 
     python tools/gallery.py --out docs/gallery --renew
 """
