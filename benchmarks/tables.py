@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+FILES = ("laptop", "paper", "scaling")
+"""Written by benchmarks.speed."""
 RESULTS = Path(__file__).parent.parent / "results" / "speed"
 
 
@@ -32,7 +35,8 @@ def part(found: dict[str, Any]) -> str:
     """One part of a benchmark: rows, ratios, remarks."""
     blocks = [f"**{found['title']}**"]
     if found["rows"]:
-        blocks.append(table(list(found["rows"][0]), [[cell(v) for v in row.values()] for row in found["rows"]]))
+        columns = list(dict.fromkeys(name for row in found["rows"] for name in row))
+        blocks.append(table(columns, [[cell(row.get(name)) for name in columns] for row in found["rows"]]))
     if found["ratios"]:
         rows = []
         for ratio in found["ratios"]:
@@ -45,15 +49,26 @@ def part(found: dict[str, Any]) -> str:
     return "\n\n".join([*blocks, *found["notes"]])
 
 
-def main() -> None:
-    """Print every part of every file."""
-    paths = [Path(name) for name in sys.argv[1:]] or sorted(RESULTS.glob("*.json"))
+def document(paths: Iterable[Path]) -> str:
+    """Every part of every file."""
+    blocks = []
     for path in paths:
         record = json.loads(path.read_text())
         if "parts" in record:
-            command = f"python -m benchmarks.speed {path.stem}" if path.parent == RESULTS else record["command"]
-            print(f"`{command}` → {path.name}; {record['cpu']}, {record['cores']} cores\n")
-            print("\n\n".join(part(found) for found in record["parts"].values()), end="\n\n")
+            command = f"python -m benchmarks.speed {path.stem}" if path.stem in FILES else record["command"]
+            blocks.append(f"`{command}` → {path.name}; {record['cpu']}, {record['cores']} cores")
+            blocks += [part(found) for found in record["parts"].values()]
+    return "\n\n".join(blocks)
+
+
+def results_table() -> str:
+    """What `vase bench` measured of the present recipe."""
+    return document(path for path in sorted(RESULTS.glob("*.json")) if path.stem not in FILES)
+
+
+def main() -> None:
+    """Print every part of every file."""
+    print(document([Path(name) for name in sys.argv[1:]] or sorted(RESULTS.glob("*.json"))))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def test_a_summary_says_how_many_arrived():
     assert found["60 %"] == Spread.of([1.0, 3.0])
     assert found["steps to 60 %"] == Spread.of([250.0, 750.0])
     assert found["70 %"] == "1 of 2 within 6,000 steps"
-    assert "steps to 70 %" not in found
+    assert found["steps to 70 %"] == "–"
 
 
 def test_without_pythae_it_is_named(monkeypatch):

@@ -133,12 +133,11 @@ def summary(runs: Sequence[Sequence[Reached | None]]) -> dict[str, Spread | str]
     minutes: dict[str, Spread | str] = {}
     steps: dict[str, Spread | str] = {}
     for goal, column in zip(GOALS, zip(*runs, strict=True), strict=True):
-        reached = [value for value in column if value is not None]
-        if len(reached) < len(runs):
-            minutes[f"{100 * goal:.0f} %"] = f"{len(reached)} of {len(runs)} within {MOST:,} steps"
-            continue
-        minutes[f"{100 * goal:.0f} %"] = Spread.of([value.minutes for value in reached])
-        steps[f"steps to {100 * goal:.0f} %"] = Spread.of([float(value.steps) for value in reached])
+        name, reached = f"{100 * goal:.0f} %", [value for value in column if value is not None]
+        whole = len(reached) == len(runs)
+        few = f"{len(reached)} of {len(runs)} within {MOST:,} steps"
+        minutes[name] = Spread.of([value.minutes for value in reached]) if whole else few
+        steps[f"steps to {name}"] = Spread.of([float(value.steps) for value in reached]) if whole else "–"
     return minutes | steps
 
 
