@@ -5,8 +5,8 @@ import json
 import pytest
 
 from vase.experiments import jobs_of, results_of
-from vase.experiments.plasticity.analysis import latents, plasticity
-from vase.experiments.plasticity.settings import PLASTICITY
+from vase.experiments.five_datasets.plasticity import latents, plasticity
+from vase.experiments.five_datasets.settings import FIVE_DATASETS
 
 
 def probe(world, step, accuracy):
@@ -31,7 +31,7 @@ def write(folder, name, worlds, rows):
 
 @pytest.fixture
 def results(tmp_path):
-    folder = tmp_path / "plasticity" / "laptop"
+    folder = tmp_path / "five-datasets" / "laptop"
     environments = [{"used": [True, True, False, False]}, {"used": [False, True, True, True]}]
     rows = [
         *(switch(1, 0, "fashion"), switch(11, 1, "mnist")),
@@ -42,7 +42,7 @@ def results(tmp_path):
     write(folder, "alone-fashion-0", ("fashion",), [probe("fashion", 10, 0.7)])
     write(folder, "alone-fashion-1", ("fashion",), [probe("fashion", 10, 0.9)])
     write(folder, "alone-mnist-0", ("mnist",), [probe("mnist", 10, 0.9)])
-    return results_of(PLASTICITY, "laptop", tmp_path)
+    return results_of(FIVE_DATASETS, "laptop", tmp_path)
 
 
 def test_shares_of_what_a_learner_of_one_world_reaches(results):
@@ -60,11 +60,11 @@ def test_used_own_and_spare_latents(results):
 
 def test_a_world_that_nobody_met_alone_has_no_share(results, tmp_path):
     (results.folder / "alone-mnist-0.json").unlink()
-    assert str(plasticity(results_of(PLASTICITY, "laptop", tmp_path)).rows[1][5]) == "–"
+    assert str(plasticity(results_of(FIVE_DATASETS, "laptop", tmp_path)).rows[1][5]) == "–"
 
 
 def test_each_world_alone_has_its_own_stream():
-    streams = {job.condition.name: job.settings.stream for job in jobs_of(PLASTICITY, "laptop", "results", "runs")}
-    assert streams["disentangled-SDA"] == PLASTICITY.stream
+    streams = {job.condition.name: job.settings.stream for job in jobs_of(FIVE_DATASETS, "laptop", "results", "runs")}
+    assert streams["disentangled-SDA"] == FIVE_DATASETS.stream
     assert streams["alone-inverse-fashion"] == "inverse-fashion"
     assert len(streams) == 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vase.experiments.common.conditions import OURS
 from vase.experiments.common.numbers import Numbers, best, last, note, percent
-from vase.experiments.plasticity.settings import ALONE
+from vase.experiments.five_datasets.settings import ALONE
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import Entry, Table, spread
 from vase.worlds.spec import title

@@ -1,1 +1,0 @@
-"""What is left to learn with: five worlds in one learner, against learners that meet one world only."""
