@@ -67,4 +67,4 @@ def test_each_world_alone_has_its_own_stream():
     streams = {job.condition.name: job.settings.stream for job in jobs_of(FIVE_DATASETS, "laptop", "results", "runs")}
     assert streams["disentangled-SDA"] == FIVE_DATASETS.stream
     assert streams["alone-inverse-fashion"] == "inverse-fashion"
-    assert len(streams) == 6
+    assert len(streams) == 7
