@@ -13,18 +13,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from vase.files import write_bytes
-from vase.report.gallery import renewed, write_gallery
-
-
-def renew(folder: Path) -> list[Path]:
-    """Write the pages of a gallery again."""
-    pages = renewed(folder)
-    for path, text in pages.items():
-        write_bytes(path, text.encode())
-    return list(pages)
+from vase.report.gallery import renew_gallery, write_gallery
 
 
 def main() -> int:
@@ -36,9 +26,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the reports that the index has already")
     parser.add_argument("--renew", action="store_true", help="write the pages of a gallery again from their own data")
     arguments = parser.parse_args()
+    if arguments.renew and (arguments.runs or arguments.keep or arguments.data):
+        parser.error("--renew writes the pages that are there: leave out runs, --keep and --data.")
     try:
-        if arguments.renew and not arguments.runs:
-            files = renew(Path(arguments.out))
+        if arguments.renew:
+            files = renew_gallery(arguments.out)
         else:
             files = write_gallery(arguments.runs, arguments.out, data=arguments.data, keep=arguments.keep)
     except (OSError, ValueError) as error:

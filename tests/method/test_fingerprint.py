@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from photographs import blurred, noisy, photographs
 
 from vase.method.fingerprint import Fingerprint
@@ -104,6 +105,16 @@ def test_images_of_any_size(shape: tuple[int, int, int]) -> None:
     assert found.shape == (2, module.n_features) == (2, {1: 96, 3: 132}[shape[0]])
     assert bool(torch.isfinite(found).all())
     assert not torch.equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 32), (3, 8, 40), (1, 33, 70)])
+def test_detail_is_averaged_on_a_grid(shape: tuple[int, int, int]) -> None:
+    images = torch.from_numpy(np.random.default_rng(0).random((2, *shape), np.float32))
+    fingerprint = Fingerprint(*shape)
+    response = F.conv2d(images, fingerprint.filters[-1:], stride=fingerprint.stride).abs()
+    expected = torch.log(F.adaptive_avg_pool2d(response, 4).flatten(1) + 0.01)
+    begin = 15 + shape[0]
+    assert torch.allclose(fingerprint(images)[:, begin : begin + 16], expected, atol=1e-5)
 
 
 def test_large_images_are_read_in_larger_steps() -> None:

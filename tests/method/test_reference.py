@@ -81,6 +81,14 @@ class TestByHand:
         assert found.effect == pytest.approx(math.sqrt(value - ratio * one * 3 / 4))
         assert found.independent == pytest.approx(2 / ratio)
 
+    def test_a_distance_asked_again_is_of_the_present_reference(self) -> None:
+        reference, mean = Reference(torch.zeros(1)), column(5.0)[0]
+        reference.update(column(1.0, 3.0))
+        before = reference.distance(mean, 2)
+        assert reference.distance(mean, 2) == before
+        reference.update(column(2.0, 6.0))
+        assert reference.distance(mean, 2) == reference.distance(mean.clone(), 2) != before
+
     def test_no_effect_below_sampling_noise(self) -> None:
         reference = Reference(torch.zeros(1))
         reference.update(column(1.0, 3.0))

@@ -366,6 +366,28 @@ class TestState:
             decision = each(WORLD, WORLD)
             assert (values(decision.here), values(decision.there)) == ([SUSPICIOUS, 0.0], [WORLD] * 4)
 
+    def test_what_is_held_keeps_the_p_values_that_it_came_with(self) -> None:
+        stream, again = Stream(), Stream()
+        for value in (WORLD, WORLD, 0.0):
+            stream.receive(value)
+        again.detector.load_state_dict(stream.detector.state_dict())
+        for each in (stream, again):  # a short visit, as in the test above
+            decision = each(0.0)
+            assert (values(decision.here), decision.dropped) == ([0.0, 0.0], 2)
+
+    def test_a_batch_is_judged_by_itself_once(self) -> None:
+        stream, asked = Stream(), list[int]()
+
+        def judge(x: torch.Tensor, environments: Sequence[int] | None) -> dict[int, Fit]:
+            asked.append(len(x) // IMAGES)
+            return stream.judge(x, environments)
+
+        for value in (SUSPICIOUS, 0.0, 0.0, 0.0):
+            x = images(value)
+            decision = stream.detector.receive(x, stream.judge(x, [0])[0], judge, record())
+        assert len(decision.here) == 4
+        assert asked == [3]  # only the three that followed the first, together
+
     def test_release_gives_the_oldest_first(self) -> None:
         stream = Stream()
         for value in (WORLD, 2 * WORLD, 3 * WORLD):

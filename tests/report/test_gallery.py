@@ -13,7 +13,17 @@ import pytest
 from page_checks import flaws
 
 from vase.report import bundle, gallery
-from vase.report.gallery import Card, card_html, collage, file_names, index_page, known_cards, renewed, write_gallery
+from vase.report.gallery import (
+    Card,
+    card_html,
+    collage,
+    file_names,
+    index_page,
+    known_cards,
+    renew_gallery,
+    renewed,
+    write_gallery,
+)
 from vase.training import RunDirectory
 
 CARD = Card("a.html", "a", "digits → glyphs", "seed 0", "It noticed the change.", "data:image/png;base64,AA==", 512_345)
@@ -149,6 +159,10 @@ def test_a_gallery_is_renewed_from_its_own_data(files: list[Path], monkeypatch: 
     assert renewed(files[0].parent) == before
     monkeypatch.setattr(bundle, "SCRIPTS", bundle.SCRIPTS[:-1])
     assert renewed(files[0].parent)[files[1]] != before[files[1]]
+    monkeypatch.undo()
+    files[1].write_text(before[files[1]].replace("</style>", "p { color: red }</style>"))
+    assert renew_gallery(files[0].parent) == files
+    assert {path: path.read_text() for path in files} == before
 
 
 def test_the_gallery_of_the_site_has_the_present_pages() -> None:
@@ -162,5 +176,5 @@ def test_only_a_gallery_can_be_renewed(tmp_path: Path) -> None:
         renewed(tmp_path)
     (tmp_path / "index.html").write_text(index_page([card_html(CARD)]))
     (tmp_path / CARD.file).write_text("a page")
-    with pytest.raises(ValueError, match="no report of vase"):
+    with pytest.raises(ValueError, match=rf"{CARD.file}: cannot be renewed .*write it again from its run"):
         renewed(tmp_path)

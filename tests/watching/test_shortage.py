@@ -55,6 +55,11 @@ def test_an_observer_is_told_instead_of_the_log(caplog: pytest.LogCaptureFixture
     list(vase.watch(iter(frames), learner="monitor", size=16, batch_size=16, observers=[Listener()]))
     assert [text.partition(":")[0] for text in said] == ["192 frames in batches of 16 are too few to report any change"]
     assert not caplog.text
+    with caplog.at_level(logging.WARNING, "vase.watching"):
+        list(
+            vase.watch(iter(frames), learner="monitor", size=16, batch_size=16, observers=[Observer()])
+        )  # listens to none
+    assert "are too few to report any change" in caplog.text
 
 
 def test_an_option_that_does_not_exist_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Time to quality: minutes of one core until the identity of moving Fashion can be read from the code."""
+"""Time to quality: steps and minutes of one core until the identity of moving Fashion can be read from the code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
     """When a goal was reached."""
 
     steps: int
-    """Of learning, which no neighbour on the machine changes."""
+    """Training steps: unlike minutes, they do not depend on the machine and its load."""
     minutes: float
     """Of one core, scores left out."""
 

@@ -15,7 +15,7 @@ EQ6 = {FIRST: "first world, tests of Eq. 6", DREAMING: "dreaming, tests of Eq. 6
 
 
 def measure(preset: str, rounds: int) -> Part:
-    """Milliseconds of a step, and the two ratios."""
+    """Milliseconds of a step, and their ratios."""
     config = timed_config(preset)
     contestants = make_contestants(config)
     timings = interleave(contestants, rounds=rounds, block=block(config), warmup=2)

@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _resume_command(arguments: argparse.Namespace, out: Path) -> str:
-    """The command that goes on; what a watch calls at a switch is not stored, and an address often holds a secret."""
+    """The command that resumes the watch, hooks included; a webhook's address may hold a secret and is not printed."""
     words = ["vase", "watch", "--resume", "--out", str(out)]
     if arguments.on_switch:
         words += ["--on-switch", arguments.on_switch]

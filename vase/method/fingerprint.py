@@ -26,7 +26,7 @@ _LOG_FLOOR = 0.3
 
 
 class Fingerprint(nn.Module):
-    """Images (B, C, H, W) in [0, 1] → features (B, D), the same for every learner and seed.
+    """Images (B, C, H, W) of one size, in [0, 1] → features (B, D), the same for every learner and seed.
 
     - the logarithm of the mean absolute response to each of 15 random 5×5 filters without mean;
     - the luminance on an 8×8 grid, and differences of neighbouring colour channels on a 4×4 grid;
@@ -52,8 +52,8 @@ class Fingerprint(nn.Module):
         self.register_buffer("filters", torch.cat([filters, laplacian]), persistent=False)
         self.stride = max(2, min(height, width) // 16)
         places = [(max(KERNEL, side) - KERNEL) // self.stride + 1 for side in (height, width)]
-        identity = torch.eye(places[0] * places[1]).unflatten(1, places)
-        self.register_buffer("detail_pool", _pool(identity[:, None], DETAIL_GRID), persistent=False)
+        rows, columns = (F.adaptive_avg_pool1d(torch.eye(n)[:, None], DETAIL_GRID)[:, 0] for n in places)
+        self.register_buffer("detail_pool", torch.kron(rows, columns), persistent=False)
         logs = FILTERS + channels + DETAIL_GRID**2 + (channels - 1)
         levels = LUMINANCE_GRID**2 + COLOUR_GRID**2 * (channels - 1)
         floors = torch.tensor([_LOG_FLOOR] * logs + [_LEVEL_FLOOR] * levels)

@@ -160,10 +160,10 @@ class Reference:
         self.forms: dict[str, Form] = {}
         self._std, self._log_volume, self._prepared_images = self.smallest_std, 0.0, 0.0
         self._measured: tuple[Float[Tensor, "D"], dict[str, float]] | None = None
-        """The last mean whose distance was asked for, and its forms: that of the batch which is learnt next."""
+        """The last mean whose distance was asked for, and its forms: usually of the batch that is learnt next."""
 
     def update(self, features: Float[Tensor, "B D"], mean: Float[Tensor, "D"] | None = None) -> None:
-        """Take note of a batch that belongs to the environment; `mean` is that of its features, if it is known."""
+        """Take note of a batch that belongs to the environment; `mean`: of its features, in float64, if it is known."""
         mean = features.mean(0, dtype=torch.float64) if mean is None else mean
         batch = Mean(mean, float(len(features)), 1)
         self.batch_size = batch.images

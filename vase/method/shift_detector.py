@@ -151,7 +151,7 @@ class ShiftDetector:
             arrived = next((s for test in self.tests if (s := test.arrived(record)) is not None), None)
             return Decision(here=(x,)) if arrived is None else Decision((), (x,), arrived, judge(x, None))
         self.held.append(x)
-        self.held_p_values.append(fit.p_value)
+        self.held_p_values.append(float(fit.p_value))
         patience = self.patience(len(x))
         if len(self.held) < patience:
             return Decision()

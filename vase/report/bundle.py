@@ -54,7 +54,7 @@ def data_of(text: str) -> dict[str, Any]:
     marks = before.rpartition("\n")[2], after.partition("\n")[0]
     found = text.partition(marks[0])[2].partition(marks[1])[0]
     if not found:
-        raise ValueError("no report of vase: its data are missing.")
+        raise ValueError("it has no data of a VASE report.")
     data: dict[str, Any] = json.loads(found)
     return data
 

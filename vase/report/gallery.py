@@ -66,16 +66,26 @@ def write_gallery(
 
 
 def renewed(folder: Path) -> dict[Path, str]:
-    """File -> the same page by the present style sheets and scripts, of a gallery whose runs are not needed."""
+    """File -> the same page by the present style sheets and scripts; neither runs nor cards are made again."""
     index = folder / INDEX
     if not index.exists():
         raise FileNotFoundError(f"{index} does not exist; name the folder of a gallery.")
     cards = known_cards(index)
     pages = {index: index_page(list(cards.values()))}
     for file in cards:
-        data = data_of((folder / file).read_text(encoding="utf-8"))
-        pages[folder / file] = page_of(data)
+        try:
+            pages[folder / file] = page_of(data_of((folder / file).read_text(encoding="utf-8")))
+        except ValueError as error:  # malformed JSON is one, too
+            raise ValueError(f"{folder / file}: cannot be renewed ({error}); write it again from its run.") from error
     return pages
+
+
+def renew_gallery(out: str | os.PathLike[str]) -> list[Path]:
+    """Write the pages of a gallery again, after style sheets or scripts have changed; returns the files."""
+    pages = renewed(Path(out))
+    for path, text in pages.items():
+        write_bytes(path, text.encode())
+    return list(pages)
 
 
 def known_cards(index: Path) -> dict[str, str]:

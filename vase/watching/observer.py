@@ -13,7 +13,7 @@ class Observer:
         """Before the first batch; `step` batches were watched before, if the watch is resumed."""
 
     def on_note(self, text: str) -> None:
-        """A message: a broken frame, a lost camera."""
+        """A message: a broken frame, a lost camera, a source too short for any change."""
 
     def on_row(self, row: Row) -> None:
         """After a row was written."""

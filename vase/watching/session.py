@@ -194,7 +194,7 @@ class Session:
         new = getattr(self.learner.learner, "steps", None) == self.progress.step
         if new and self.learner.detector is None and not self.stop.is_set():
             shortage = too_few_frames(self.learner.config.environments, self.settings.batch_size, frames)
-            if shortage is not None and self.observers:
+            if shortage is not None and any(type(known).on_note is not Observer.on_note for known in self.observers):
                 self._tell(shortage)
             elif shortage is not None:
                 _log.warning(shortage)

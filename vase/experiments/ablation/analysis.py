@@ -63,7 +63,7 @@ def headline(results: Results) -> Table:
 
 
 def table1(results: Results, chosen: Container[str] | None = None, probes: Probes = "appendix") -> Table:
-    """Table 1 beside the paper's numbers: the chosen conditions of the ablation, or all; and other learners."""
+    """Table 1 beside the paper's numbers: the chosen conditions, or all that have finished runs; and other learners."""
     rows: list[tuple[Entry, ...]] = []
     for condition, runs in results.finished:
         half, letters = split(condition.name)

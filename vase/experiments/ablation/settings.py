@@ -41,7 +41,7 @@ _TWINS = (OURS, ENTANGLED)
 
 CODES = Experiment(
     name="codes",
-    title="does disentangling protect? The ablation's SDA, SD and –, both halves, longer, probes on frozen encoders",
+    title="does disentangling protect? The SDA, SD and – of the ablation, longer stages, probes on frozen encoders",
     stream=ABLATION.stream,
     steps={"laptop": 3_000},
     conditions=tuple(
