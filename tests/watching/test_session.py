@@ -216,7 +216,9 @@ def test_broken_frames_are_passed_over_and_counted(tmp_path: Path) -> None:
     broken = [row for row in rows(tmp_path / "out") if row["kind"] == "broken"]
     assert [row["frame"] for row in broken] == ["frame 6", "frame 21"]
     assert "shape (4, 4, 7)" in broken[0]["reason"]
-    assert len(notes.notes) == 2
+    assert [note.partition(":")[0] for note in notes.notes[:2]] == ["skipped frame 6", "skipped frame 21"]
+    assert "are too few to report any change" in notes.notes[2]
+    assert len(notes.notes) == 3
     assert notes.closed
 
 
