@@ -14,6 +14,8 @@ OPERATION = ("source", "raw", "idle", "device", "threads", "checkpoint_every", "
 """How a watch is operated, not what it computes: these may change when it is resumed."""
 MONITOR = "monitor"
 """The learner without networks, `vase.ShiftMonitor`."""
+_SHADES = {"network.likelihood": "gaussian"}
+"""Cameras and videos show shades, for which the squared error is the better measure (`vase.suggestions`)."""
 _LEAST = {"size": 1, "batch_size": 2, "every": 1, "threads": 1, "checkpoint_every": 1, "keep": 1, "stage_steps": 1}
 
 
@@ -72,10 +74,10 @@ class WatchSettings:
             raise ValueError("--set with --model: a saved learner has its own configuration; leave --set out.")
 
     def config(self) -> VASEConfig:
-        """The configuration of a new learner."""
+        """The configuration of a new learner: the preset with a Gaussian likelihood, unless `overrides` has another."""
         shape = (self.channels, self.size, self.size)
         plain = preset(self.preset, shape, self.stage_steps)
-        return plain.with_values({"image_shape": shape, "batch_size": self.batch_size, **self.overrides})
+        return plain.with_values({"image_shape": shape, "batch_size": self.batch_size, **_SHADES, **self.overrides})
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
