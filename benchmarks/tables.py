@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-FILES = ("laptop", "paper", "scaling")
-"""Written by benchmarks.speed."""
 RESULTS = Path(__file__).parent.parent / "results" / "speed"
 
 
@@ -55,15 +53,15 @@ def document(paths: Iterable[Path]) -> str:
     for path in paths:
         record = json.loads(path.read_text())
         if "parts" in record:
-            command = f"python -m benchmarks.speed {path.stem}" if path.stem in FILES else record["command"]
-            blocks.append(f"`{command}` → {path.name}; {record['cpu']}, {record['cores']} cores")
+            blocks.append(f"`{record['command']}` → {path.name}; {record['cpu']}, {record['cores']} cores")
             blocks += [part(found) for found in record["parts"].values()]
     return "\n\n".join(blocks)
 
 
 def results_table() -> str:
     """What `vase bench` measured of the present recipe."""
-    return document(path for path in sorted(RESULTS.glob("*.json")) if path.stem not in FILES)
+    found = (path for path in sorted(RESULTS.glob("*.json")) if "vase bench" in json.loads(path.read_text())["command"])
+    return document(found)
 
 
 def main() -> None:

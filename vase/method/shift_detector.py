@@ -58,6 +58,15 @@ Judge = Callable[[Images, Sequence[int] | None], Mapping[int, Fit]]
 
 
 @dataclass(frozen=True, eq=False)
+class HeldBatch:
+    """A batch that waits for a verdict."""
+
+    images: Batch
+    p_value: float
+    """Of the batch by itself in the current environment, which learns nothing while batches are held."""
+
+
+@dataclass(frozen=True, eq=False)
 class Decision:
     """What is to be done after a batch: nothing while it is held, else which batches are learnt where."""
 
@@ -94,9 +103,7 @@ class ShiftDetector:
                     "it out."
                 )
         self.config = config
-        self.held: list[Batch] = []
-        self.held_p_values: list[float] = []
-        """Of each held batch by itself in the current environment, which learns nothing while batches are held."""
+        self.held: list[HeldBatch] = []
 
     @property
     def level(self) -> float:
@@ -150,8 +157,7 @@ class ShiftDetector:
         if not self.held and fit.p_value >= SUSPICION:
             arrived = next((s for test in self.tests if (s := test.arrived(record)) is not None), None)
             return Decision(here=(x,)) if arrived is None else Decision((), (x,), arrived, judge(x, None))
-        self.held.append(x)
-        self.held_p_values.append(float(fit.p_value))
+        self.held.append(HeldBatch(x, float(fit.p_value)))
         patience = self.patience(len(x))
         if len(self.held) < patience:
             return Decision()
@@ -159,7 +165,8 @@ class ShiftDetector:
         if not self._foreign(judge, current, outliers):
             return self._keep(self.release(), outliers)
         # The stream may have changed anywhere among the held batches: where is the evidence strongest?
-        tails = [judge(torch.cat(self.held[i:]), [current])[current] for i in range(len(self.held))]
+        images = [batch.images for batch in self.held]
+        tails = [judge(torch.cat(images[i:]), [current])[current] for i in range(len(images))]
         since = min(range(len(tails)), key=lambda i: (tails[i].p_value, -tails[i].strength * (len(tails) - i)))
         if len(self.held) - since < patience and len(self.held) < 2 * patience - 1:
             return Decision()
@@ -182,17 +189,18 @@ class ShiftDetector:
         together happen once in `false_alarm_every` batches. Batches of a short visit, from which the stream has come
         back, do not count.
         """
-        confirming = self.held[1:] or self.held
+        images = [batch.images for batch in self.held]
+        confirming = images[1:] or images
         if judge(torch.cat(confirming), [current])[current].p_value >= self.level / SUSPICION:
             return False
-        rest = [x for i, x in enumerate(self.held) if i not in outliers]
-        came_back = bool(rest) and len(self.held) - 1 not in outliers
+        rest = [x for i, x in enumerate(images) if i not in outliers]
+        came_back = bool(rest) and len(images) - 1 not in outliers
         return not (outliers and came_back and judge(torch.cat(rest), [current])[current].p_value >= SUSPICION)
 
     def _outliers(self) -> set[int]:
         """Held batches that are foreign each by itself, beyond any suspicion that chance arouses."""
         level = min(self.level, SUSPICION**2)
-        return {i for i, p_value in enumerate(self.held_p_values) if p_value < level}
+        return {i for i, batch in enumerate(self.held) if batch.p_value < level}
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
         """Tell all tests of a batch that was learnt in the environment."""
@@ -205,15 +213,14 @@ class ShiftDetector:
             test.forget_latents(record)
 
     def release(self) -> tuple[Batch, ...]:
-        """The held batches, oldest first, which are then held no longer."""
-        held, self.held, self.held_p_values = tuple(self.held), [], []
-        return held
+        """The images of the held batches, oldest first, which are then held no longer."""
+        held, self.held = self.held, []
+        return tuple(batch.images for batch in held)
 
     def state_dict(self) -> dict[str, Any]:
         """Held batches, and the state of every test."""
-        held = zip(self.held, self.held_p_values, strict=True)
         return {
-            "held": {f"{i:03d}": {"images": x, "p_value": p_value} for i, (x, p_value) in enumerate(held)},
+            "held": {f"{i:03d}": dict(vars(batch)) for i, batch in enumerate(self.held)},
             "tests": {str(i): {"class": type(t).__name__, "state": t.state_dict()} for i, t in enumerate(self.tests)},
         }
 
@@ -226,8 +233,7 @@ class ShiftDetector:
         for test, values in zip(self.tests, saved, strict=True):
             test.load_state_dict(values["state"])
         held = [state["held"][key] for key in sorted(state["held"])]
-        self.held = [batch["images"].to(device) for batch in held]
-        self.held_p_values = [batch["p_value"] for batch in held]
+        self.held = [HeldBatch(batch["images"].to(device), batch["p_value"]) for batch in held]
 
 
 def bayes_factor(p_value: float) -> float:
