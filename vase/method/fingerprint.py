@@ -71,7 +71,7 @@ class Fingerprint(nn.Module):
         x = F.pad(x, (0, missing[1], 0, missing[0])) if any(missing) else x
         response = F.conv2d(x, self.filters, stride=self.stride).abs_()
         response, flat = response.flatten(2), x.flatten(2)
-        contrast = (flat - flat.mean(2, keepdim=True)).square_().mean(2).sqrt()
+        contrast = torch.linalg.vector_norm(flat - flat.mean(2, keepdim=True), dim=2) / flat.shape[2] ** 0.5
         logs = [response.mean(2)[:, :-1], contrast, response[:, -1] @ self.detail_pool]
         grey = x if x.shape[1] == 1 else x.mean(1, keepdim=True)
         levels = [_pool(grey, LUMINANCE_GRID)]

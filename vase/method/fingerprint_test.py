@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -33,19 +34,19 @@ class FingerprintTest(ShiftTest):
         self.fingerprint = Fingerprint(*image_shape)
         self.smallest_effect = smallest_effect
         self.references: dict[int, Reference] = {}
-        self._last: tuple[Images, Float[Tensor, "B D"], Float[Tensor, "D"]] | None = None
+        self._last: tuple[Images, Float[np.ndarray, "B D"], Float[np.ndarray, "D"]] | None = None
 
-    def features(self, images: Images) -> Float[Tensor, "B D"]:
+    def features(self, images: Images) -> Float[np.ndarray, "B D"]:
         """The fingerprint of each image; of the last batch it is known."""
         return self._measure(images)[0]
 
-    def _measure(self, images: Images) -> tuple[Float[Tensor, "B D"], Float[Tensor, "D"]]:
+    def _measure(self, images: Images) -> tuple[Float[np.ndarray, "B D"], Float[np.ndarray, "D"]]:
         """The fingerprints and their mean."""
         if self._last is None or self._last[0] is not images:
             if self.fingerprint.filters.device != images.device:
                 self.fingerprint.to(images.device)
-            found = torch.cat([self.fingerprint(part).cpu() for part in images.split(CHUNK)])
-            mean = found.mean(0, dtype=torch.float64)
+            found = np.concatenate([self.fingerprint(part).numpy(force=True) for part in images.split(CHUNK)])
+            mean = found.mean(0, dtype=np.float64)
             if len(images) > CHUNK:
                 return found, mean
             self._last = images, found, mean
@@ -73,7 +74,7 @@ class FingerprintTest(ShiftTest):
         """Add a batch to the reference of its environment."""
         if record.index not in self.references:
             newest = self.references[max(self.references)] if self.references else None
-            self.references[record.index] = Reference(self.fingerprint.smallest_std.cpu(), like=newest)
+            self.references[record.index] = Reference(self.fingerprint.smallest_std.numpy(force=True), like=newest)
         self.references[record.index].update(*self._measure(batch.images))
         self._last = None
 
@@ -96,12 +97,13 @@ class FingerprintTest(ShiftTest):
         return self._columns(images, count, Reference.image_p_values, 0.0)
 
     def _columns(
-        self, images: Images, count: int, column: Callable[[Reference, Tensor], Tensor], missing: float
+        self, images: Images, count: int, column: Callable[[Reference, np.ndarray], np.ndarray], missing: float
     ) -> Float[Tensor, "B K"]:
         features = self.features(images)
-        none = torch.full((len(images),), missing, dtype=torch.float64)
+        none = np.full(len(images), missing)
         known = (self.references.get(s) for s in range(count))
-        return torch.stack([none if r is None or not r.forms else column(r, features) for r in known], 1)
+        columns = [none if r is None or not r.forms else column(r, features) for r in known]
+        return torch.from_numpy(np.stack(columns, 1))
 
     def state_dict(self) -> dict[str, Any]:
         """The references, by environment."""
@@ -109,5 +111,5 @@ class FingerprintTest(ShiftTest):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict()`."""
-        floors = self.fingerprint.smallest_std.cpu()
+        floors = self.fingerprint.smallest_std.numpy(force=True)
         self.references = {int(i): Reference.from_state_dict(floors, values) for i, values in state.items()}

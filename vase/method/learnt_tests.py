@@ -10,6 +10,7 @@ They run at every step on a few numbers, for which NumPy has less overhead than 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -102,7 +103,7 @@ class LossSpreadTest(_SpreadTest):
         (p_value,) = self.spread.p_values(record.index, batch, _log_loss).tolist()
         if p_value == 1:
             return FITS
-        ratio = float(np.exp(_log_loss(batch) - self.spread.mean)[0])
+        ratio = math.exp(_log_loss(batch)[0] - self.spread.mean[0])
         return Evidence(p_value, f"loss {ratio:.2f} times that of environment {record.index} ({p_in_words(p_value)})")
 
     def update(self, record: EnvironmentRecord, batch: BatchStatistics) -> None:
@@ -142,7 +143,7 @@ def student_tails(t: Float[np.ndarray, "*B"], freedom: float) -> Float[np.ndarra
 
 
 def _log_loss(batch: BatchStatistics) -> Float[np.ndarray, "1"]:
-    return np.log([max(batch.losses["deviance"], 1e-2)])
+    return np.array([math.log(max(batch.losses["deviance"], 1e-2))])
 
 
 def _log_alpha(batch: BatchStatistics) -> Float[np.ndarray, "N"]:

@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from scipy.special import gammaincc
-from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,9 @@ class Moments:
         """The probability of a value at least as large."""
         return float(self._tail(value))
 
-    def tails(self, values: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
+    def tails(self, values: Float[np.ndarray, "*B"]) -> Float[np.ndarray, "*B"]:
         """The probability of values at least as large."""
-        return torch.from_numpy(np.asarray(self._tail(values.double().numpy())))
+        return np.asarray(self._tail(values))
 
     def _tail(self, value: float | Float[np.ndarray, "*B"]) -> np.float64 | Float[np.ndarray, "*B"]:
         """By the gamma distribution with these three moments.
@@ -45,7 +43,7 @@ class Moments:
         return gammaincc(shape, np.maximum(0, shape + z * math.sqrt(shape)))
 
 
-def moments_of_form(product: Float[Tensor, "D D"]) -> Moments:
+def moments_of_form(product: Float[np.ndarray, "D D"]) -> Moments:
     """The moments of vᵀPv for v ~ N(0, S), from the product PS: its eigenvalues weigh independent squares.
 
     Mean tr(PS), variance 2 tr((PS)²), third central moment 8 tr((PS)³).

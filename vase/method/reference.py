@@ -2,6 +2,8 @@
 
 A reference follows its environment until that has settled, and stays from then on: a world that creeps away from where
 it began is noticed, and one that is still on its way does not become a new environment at every step.
+
+It runs at every step on a hundred numbers, for which NumPy has less overhead than tensors.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from scipy.linalg import cho_solve
 
 from vase.method.quadratic_form import Moments, moments_of_form
 
@@ -42,6 +45,7 @@ IMAGES = 4
 """Images of a batch of which the scatter of single images is measured."""
 _IMAGE = "whitened image"
 _NUMBERS = ("images", "products_of", "age", "seen", "batch_size", "settled")
+_ARRAYS = ("mean", "products", "covariance")
 _SCATTERS = ("whitened", "plain", "whitened group", "plain group", _IMAGE)
 
 
@@ -49,19 +53,28 @@ _SCATTERS = ("whitened", "plain", "whitened group", "plain group", _IMAGE)
 class Mean:
     """The mean feature of some batches."""
 
-    mean: Float[Tensor, "D"]
+    mean: Float[np.ndarray, "D"]
     images: float
     batches: int
 
     @staticmethod
     def none(d: int) -> Mean:
         """Of no batch."""
-        return Mean(torch.zeros(d, dtype=torch.float64), 0.0, 0)
+        return Mean(np.zeros(d), 0.0, 0)
 
     def __add__(self, other: Mean) -> Mean:
         images = self.images + other.images
-        mean = torch.lerp(self.mean, other.mean, other.images / images)
+        mean = self.mean + (other.images / images) * (other.mean - self.mean)
         return Mean(mean, images, self.batches + other.batches)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Mean and counts."""
+        return {**vars(self), "mean": torch.from_numpy(self.mean)}
+
+    @staticmethod
+    def from_state_dict(state: Mapping[str, Any]) -> Mean:
+        """As saved by `state_dict()`."""
+        return Mean(**{**state, "mean": state["mean"].numpy().copy()})
 
 
 @dataclass(frozen=True)
@@ -115,14 +128,18 @@ class Scatter:
 class Form:
     """A quadratic form of standardised differences of means, with its distribution if nothing has changed."""
 
-    def __init__(self, matrix: Float[Tensor, "D D"] | None, correlation: Float[Tensor, "D D"]) -> None:
+    def __init__(self, matrix: Float[np.ndarray, "D D"] | None, correlation: Float[np.ndarray, "D D"]) -> None:
         self.matrix = matrix
-        noise = RESOLUTION * torch.eye(len(correlation), dtype=correlation.dtype)  # images that never vary
+        noise = RESOLUTION * np.eye(len(correlation))  # images that never vary
         self.expected = moments_of_form(correlation + noise if matrix is None else matrix @ (correlation + noise))
 
-    def __call__(self, v: Float[Tensor, "*B D"]) -> Float[Tensor, "*B"]:
+    def __call__(self, v: Float[np.ndarray, "D"]) -> float:
+        """vᵀPv."""
+        return float((v if self.matrix is None else v @ self.matrix) @ v)
+
+    def of_rows(self, v: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B"]:
         """vᵀPv of each row."""
-        return torch.linalg.vecdot(v if self.matrix is None else v @ self.matrix, v)
+        return ((v if self.matrix is None else v @ self.matrix) * v).sum(1)
 
 
 class Reference:
@@ -133,17 +150,17 @@ class Reference:
     the directions in which images vary most.
     """
 
-    def __init__(self, smallest_std: Float[Tensor, "D"], like: Reference | None = None) -> None:
+    def __init__(self, smallest_std: Float[np.ndarray, "D"], like: Reference | None = None) -> None:
         """`like`: the reference of another environment of the same stream, whose scatter is a first guess."""
         d = len(smallest_std)
-        self.smallest_std = smallest_std.double()
-        self.mean = torch.zeros(d, dtype=torch.float64)
+        self.smallest_std = smallest_std.astype(np.float64)
+        self.mean = np.zeros(d)
         self.images = 0.0
         """Images that the mean is worth."""
-        self.products = torch.zeros(d, d, dtype=torch.float64)
+        self.products = np.zeros((d, d))
         self.products_of = 0.0
         """Images that the sum of products is worth."""
-        self.covariance = torch.zeros(d, d)
+        self.covariance = np.zeros((d, d), np.float32)
         """As of the last time that the forms were made."""
         self.age = 0
         """Batches."""
@@ -159,12 +176,12 @@ class Reference:
         """Statistics of the batches of an unfinished block."""
         self.forms: dict[str, Form] = {}
         self._std, self._log_volume, self._prepared_images = self.smallest_std, 0.0, 0.0
-        self._measured: tuple[Float[Tensor, "D"], dict[str, float]] | None = None
+        self._measured: tuple[Float[np.ndarray, "D"], dict[str, float]] | None = None
         """The last mean whose distance was asked for, and its forms: usually of the batch that is learnt next."""
 
-    def update(self, features: Float[Tensor, "B D"], mean: Float[Tensor, "D"] | None = None) -> None:
+    def update(self, features: Float[np.ndarray, "B D"], mean: Float[np.ndarray, "D"] | None = None) -> None:
         """Take note of a batch that belongs to the environment; `mean`: of its features, in float64, if it is known."""
-        mean = features.mean(0, dtype=torch.float64) if mean is None else mean
+        mean = features.mean(0, dtype=np.float64) if mean is None else mean
         batch = Mean(mean, float(len(features)), 1)
         self.batch_size = batch.images
         if self.forms:
@@ -180,11 +197,11 @@ class Reference:
         self.seen += batch.images
         self._count(batch)
         if self.age % max(1, min(64, self.age // 4)) == 0:
-            self.covariance = (self.products / self.products_of).float()
+            self.covariance = (self.products / self.products_of).astype(np.float32)
             self._prepared_images = self.seen
             self._prepare()
 
-    def distance(self, mean: Float[Tensor, "D"], images: int) -> Distance:
+    def distance(self, mean: Float[np.ndarray, "D"], images: int) -> Distance:
         """How far the mean feature of some images is from the environment's."""
         h = 1 / (1 / images + 1 / self.images)
         several = " group" if images >= 2 * self.batch_size else ""
@@ -200,25 +217,25 @@ class Reference:
         surplus = values["whitened"] - ratio * self.forms["whitened"].expected.mean / h
         return Distance(min(1.0, 2 * p_value), max(0.0, surplus) ** 0.5, images / max(1.0, ratio))
 
-    def _values(self, mean: Float[Tensor, "D"]) -> dict[str, float]:
-        """The forms of a mean's difference from the environment's; asked again for the same tensor, they are known."""
+    def _values(self, mean: Float[np.ndarray, "D"]) -> dict[str, float]:
+        """The forms of a mean's difference from the environment's; asked again for the same array, they are known."""
         if self._measured is None or self._measured[0] is not mean:
-            v = (mean.double() - self.mean) / self._std
-            self._measured = mean, {name: float(form(v)) for name, form in self.forms.items()}
+            v = (mean - self.mean) / self._std
+            self._measured = mean, {name: form(v) for name, form in self.forms.items()}
         return self._measured[1]
 
-    def log_likelihood(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "B"]:
+    def log_likelihood(self, features: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B"]:
         """log N(features) of single images, up to a constant; tempered where they scatter more than normal ones."""
-        values = self.forms["whitened"]((features.double() - self.mean) / self._std)
+        values = self.forms["whitened"].of_rows((features - self.mean) / self._std)
         return -0.5 * (values + self._log_volume) / self.scatter[_IMAGE].excess ** 0.5
 
-    def image_p_values(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "B"]:
+    def image_p_values(self, features: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B"]:
         """The probability of an image at least as strange, for each of some."""
         form, scatter = self.forms["whitened"], self.scatter[_IMAGE]
-        values = form((features.double() - self.mean) / self._std)
+        values = form.of_rows((features - self.mean) / self._std)
         return form.expected.scaled(scatter.ratio, scatter.excess).tails(values)
 
-    def _observe(self, batch: Mean, features: Float[Tensor, "B D"]) -> None:
+    def _observe(self, batch: Mean, features: Float[np.ndarray, "B D"]) -> None:
         """Compare a batch, before it is part of the reference, with what is expected of it."""
         now = Mean(self.mean, self.images, self.age)
         h = 1 / (1 / batch.images + 1 / now.images)
@@ -230,11 +247,11 @@ class Reference:
         if group.batches == GROUP:
             v, h = (group.mean - past.mean) / self._std, 1 / (1 / group.images + 1 / past.images)
             for name, form in self.forms.items():
-                self._note(name + " group", h * float(form(v)))
+                self._note(name + " group", h * form(v))
             group = Mean.none(len(self.mean))
         self.means["group"] = group
         if self.age % 4 == 0:
-            single = self.forms["whitened"]((features[:IMAGES] - self.mean) / self._std)
+            single = self.forms["whitened"].of_rows((features[:IMAGES] - self.mean) / self._std)
             for value in single.tolist():
                 self._note(_IMAGE, value)
         if not self.settled:
@@ -275,44 +292,45 @@ class Reference:
 
     def _agree(self, a: Mean, b: Mean) -> bool:
         form = self.forms["whitened"]
-        moved = float(form((a.mean - b.mean) / self._std)) / (1 / a.images + 1 / b.images)
+        moved = form((a.mean - b.mean) / self._std) / (1 / a.images + 1 / b.images)
         scatter = self.scatter["whitened group"]
         return form.expected.scaled(scatter.ratio, scatter.excess).tail(moved) >= AGREE
 
     def _prepare(self) -> None:
         """The forms and their distributions, from the covariance."""
-        covariance = self.covariance.double()
-        self._std = (covariance.diagonal() + self.smallest_std.square()).sqrt()
+        covariance = self.covariance.astype(np.float64)
+        self._std = np.sqrt(covariance.diagonal() + self.smallest_std**2)
         correlation = covariance / self._std / self._std[:, None]
         d = len(correlation)
         shrinkage = min(0.5, max(SHRINKAGE, d / (2 * self._prepared_images)))
-        shrunk = (1 - shrinkage) * correlation + shrinkage * torch.eye(d, dtype=torch.float64)
-        factor = torch.linalg.cholesky(shrunk)
-        self._log_volume = 2 * float(factor.diagonal().log().sum() + self._std.log().sum())
+        shrunk = (1 - shrinkage) * correlation + shrinkage * np.eye(d)
+        factor = np.linalg.cholesky(shrunk)
+        self._log_volume = 2 * float(np.log(factor.diagonal()).sum() + np.log(self._std).sum())
         self.forms = {
-            "whitened": Form(torch.cholesky_inverse(factor), correlation),
+            "whitened": Form(cho_solve((factor, True), np.eye(d)), correlation),
             "plain": Form(None, correlation),
         }
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact continuation needs."""
         return {
-            **{name: getattr(self, name) for name in (*_NUMBERS, "mean", "products", "covariance")},
+            **{name: getattr(self, name) for name in _NUMBERS},
+            **{name: torch.from_numpy(getattr(self, name)) for name in _ARRAYS},
             "prepared_images": self._prepared_images,
-            "means": {name: vars(mean) for name, mean in self.means.items()},
+            "means": {name: mean.state_dict() for name, mean in self.means.items()},
             "scatter": {name: scatter.state_dict() for name, scatter in self.scatter.items()},
             "pending": {name: list(values) for name, values in self.pending.items()},
         }
 
     @classmethod
-    def from_state_dict(cls, smallest_std: Float[Tensor, "D"], state: Mapping[str, Any]) -> Reference:
+    def from_state_dict(cls, smallest_std: Float[np.ndarray, "D"], state: Mapping[str, Any]) -> Reference:
         """Continue from a `state_dict()`."""
         self = cls(smallest_std)
         for name in _NUMBERS:
             setattr(self, name, state[name])
-        for name in ("mean", "products", "covariance"):
-            setattr(self, name, state[name].clone())
-        self.means = {name: Mean(**values) for name, values in state["means"].items()}
+        for name in _ARRAYS:
+            setattr(self, name, state[name].numpy().copy())
+        self.means = {name: Mean.from_state_dict(values) for name, values in state["means"].items()}
         self.scatter = {name: Scatter.from_state_dict(values) for name, values in state["scatter"].items()}
         self.pending = {name: list(values) for name, values in state["pending"].items()}
         self._prepared_images = state["prepared_images"]
