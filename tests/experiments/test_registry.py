@@ -87,7 +87,7 @@ class TestOwn:
         ("name", "message"),
         [
             ("ablaton", "no experiment 'ablaton'; did you mean 'ablation'"),
-            ("nothing", "there are ablation, codes, longer, .*, and package.module:EXPERIMENT of your own."),
+            ("nothing", "there are ablation, longer, .*, and package.module:EXPERIMENT of your own."),
             ("my_studdy:MINE", "there is no module 'my_studdy'; install it"),
             ("my_study:MIME", "my_study has no 'MIME'; did you mean 'MINE'"),
             ("my_study:number", "is of type int: it must be a vase.experiments.Experiment"),

@@ -11,7 +11,6 @@ from vase.spelling import suggest
 
 EXPERIMENTS = {
     "ablation": "vase.experiments.ablation.settings:ABLATION",
-    "codes": "vase.experiments.ablation.settings:CODES",
     "longer": "vase.experiments.ablation.settings:LONGER",
     "regime": "vase.experiments.regime.settings:REGIME",
     "few-latents": "vase.experiments.ablation.settings:FEW_LATENTS",

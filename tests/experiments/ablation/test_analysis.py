@@ -8,7 +8,7 @@ import pytest
 from vase.experiments import Result, results_of
 from vase.experiments.ablation.analysis import latents, masks_position_where_nothing_moves, ranking, table1, twins
 from vase.experiments.ablation.reuse import reuse
-from vase.experiments.ablation.settings import ABLATION, CODES, LONGER
+from vase.experiments.ablation.settings import ABLATION, LONGER
 from vase.experiments.common.numbers import change
 from vase.experiments.tables import Reported
 
@@ -68,8 +68,8 @@ class TestTable1:
         _hand_made(tmp_path / "longer/laptop", "entangled-SDA", 0, (0.8, 0.6, 0.6, 0.4), (2e-4, 9e-4, 6e-4))
         rows = table1(results_of(LONGER, "laptop", tmp_path)).rows
         assert [(row[0], row[1].split()[0], row[2]) for row in rows] == [("entangled", "SDA", 1)]
-        assert all(c.overrides == ABLATION.condition(c.name).overrides for c in (*CODES.conditions, *LONGER.conditions))
-        assert LONGER.steps["laptop"] > CODES.steps["laptop"] > ABLATION.steps["laptop"]
+        assert all(c.overrides == ABLATION.condition(c.name).overrides for c in LONGER.conditions)
+        assert LONGER.steps["laptop"] > ABLATION.steps["laptop"]
 
     def test_a_condition_without_scores_has_no_place(self, results, tmp_path):
         path = tmp_path / "ablation/laptop/disentangled-SD-0.json"
@@ -122,7 +122,7 @@ class TestTable1:
         assert twin[6] == pytest.approx(-10 / 5)
 
     def test_reuse_compares_the_third_world_seed_by_seed(self, tmp_path):
-        folder = tmp_path / "codes" / "laptop"
+        folder = tmp_path / "ablation" / "laptop"
         for seed, ours, theirs in ((0, 2e-4, 6e-4), (1, 3e-4, 5e-4)):
             _hand_made(folder, "disentangled-SDA", seed, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, ours))
             _hand_made(folder, "entangled-SDA", seed, (0.8, 0.7, 0.6, 0.6), (2e-4, 4e-4, theirs))
@@ -131,7 +131,7 @@ class TestTable1:
         content = json.loads(path.read_text())
         content["rows"].append(_probe("moving-mnist", 20, 9e-4, "mse"))  # before it began
         path.write_text(json.dumps(content))
-        (row,) = reuse(results_of(CODES, "laptop", tmp_path)).rows
+        (row,) = reuse(results_of(ABLATION, "laptop", tmp_path)).rows
         assert row[:3] == ("position (1e-4)", "10", 2)  # scored at 30, the stage began at 20; seed 2 has no twin
         assert [entry.values for entry in row[3:6]] == [
             pytest.approx((2, 3)), pytest.approx((6, 5)), pytest.approx((4, 2)),

@@ -78,7 +78,7 @@ def test_a_run_without_scores_has_no_line(tmp_path):
 
 
 def test_curves_beside_the_laptops(results, tmp_path):
-    other = tmp_path / "codes" / "laptop" / "disentangled-SDA-0.json"
+    other = tmp_path / "ablation" / "laptop" / "disentangled-SDA-0.json"
     write(other, [probe(3_000, accuracy=0.71), probe(3_000, mse=0.001)], [[WORLD, 3_000]])
     identity, position = curves(results).axes
     laptop, paper, line = identity.lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 
 from vase.experiments.common import analysis
-from vase.experiments.common.conditions import HALVES, LETTERS, OURS, label, readable, split, switched_off
+from vase.experiments.common.conditions import HALVES, HEADLINE, LETTERS, OURS, label, readable, split, switched_off
 from vase.experiments.common.numbers import best, change, note, percent, tenthousandths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Reported, Table, spread, standard_errors
@@ -36,10 +36,6 @@ PAPER = {
     },
 }
 """Table 1: maximum and change of identity accuracy (%), minimum and change of position MSE (1e-4)."""
-
-
-HEADLINE = tuple(f"{half}-{letters}" for half in HALVES for letters in ("SDA", "SD", "none"))
-"""Conditions in the short form of Table 1."""
 
 
 def table1_frozen(results: Results) -> Table:

@@ -15,6 +15,8 @@ HALVES = ("disentangled", "entangled")
 ENTANGLED_LOSS = {"capacity.objective": "elbo"}
 """The standard VAE loss, β = 1."""
 OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"
+HEADLINE = tuple(f"{half}-{letters}" for half in HALVES for letters in ("SDA", "SD", "none"))
+"""Conditions in the short form of Table 1."""
 METHODS = {
     OURS: "VASE",
     BASELINE: "CCI-VAE",

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vase.experiments.ablation.settings import CODES
+from vase.experiments.ablation.settings import ABLATION
 from vase.experiments.common.conditions import OURS
 from vase.experiments.regime.analysis import WHOLE, late, line_of, scores
 from vase.experiments.results import Result, Results
@@ -21,8 +21,8 @@ _PANELS: tuple[tuple[Metric, str, float], ...] = (
 
 
 def curves(results: Results) -> Figure:
-    """Scores of the first world against its steps: this preset, where its line points, and the laptop's codes."""
-    laptop = Results(CODES, "laptop", results.folder.parents[1] / CODES.name / "laptop").of(OURS)
+    """Scores of the first world against its steps: this preset, where its line points, and the laptop's."""
+    laptop = Results(ABLATION, "laptop", results.folder.parents[1] / ABLATION.name / "laptop").of(OURS)
     runs = results.of(OURS) or [results.first(OURS)]
     with styled():
         figure = new_figure(9.0, 3.4)
