@@ -16,7 +16,7 @@ from tiny import tiny
 from vase.experiments import export, jobs_of, results_of
 from vase.experiments.rivals.analysis import methods
 from vase.experiments.rivals.figures import cost
-from vase.experiments.rivals.settings import CHOSEN, GRID_STEPS, GRIDS, METHODS, RIVALS
+from vase.experiments.rivals.settings import METHODS, RIVALS
 from vase.experiments.tables import words
 from vase.learners.checks import learner_checks, state_bytes
 from vase.learners.registry import LEARNERS
@@ -85,10 +85,3 @@ def test_the_page_names_every_rival_and_its_stream() -> None:
         assert f"(`{name}`" in TEXT, name
     assert all(learner in LEARNERS for _, learner, _ in METHODS.values())
     assert f"| {RIVALS.steps['laptop']:,} |" in TEXT
-
-
-def test_what_was_chosen_is_on_the_grid() -> None:
-    for learner, (_, values) in GRIDS.items():
-        clock = CHOSEN["every"] * GRID_STEPS / RIVALS.steps["laptop"]  # as large a part of a shorter stage
-        chosen = clock if learner == "generative-replay" else CHOSEN.get(learner, 1)
-        assert chosen in values, learner

@@ -15,11 +15,25 @@ from vase.experiments.common.conditions import OURS
 from vase.experiments.rivals.analysis import grid, methods, ranking, worlds
 from vase.experiments.rivals.evaluation import BATCHES, evaluate
 from vase.experiments.rivals.figures import cost
-from vase.experiments.rivals.settings import GRID_SEED, METHODS, NAMES, RIVALS, RIVALS_COLOUR, RIVALS_FIVE, RIVALS_GRID
+from vase.experiments.rivals.settings import (
+    CHOSEN,
+    GRID_SEED,
+    GRID_STEPS,
+    METHODS,
+    NAMES,
+    ON_EVERY_STREAM,
+    RIVALS,
+    RIVALS_COLOUR,
+    RIVALS_FIVE,
+    RIVALS_GRID,
+)
+from vase.experiments.rivals.strengths import strengths
 from vase.experiments.tables import words
 from vase.learners.records import EnvironmentView, Inference
 from vase.learners.registry import make_learner
 from vase.training.plan import make_plan
+
+ROOT = Path(__file__).parents[3]
 
 
 def probe(world: str, step: int, accuracy: float) -> dict[str, Any]:
@@ -32,11 +46,11 @@ def measures(world: str, step: int, reconstruction: float, samples: float) -> di
     return {"kind": "measures", "step": step, "world": world, **values}
 
 
-def write(folder: Path, name: str, lost: float, rand: float | None, megabytes: float) -> None:
-    """A run that knew the first world at 80 % and lost some of it while it learnt the second one to 90 %."""
+def write(folder: Path, name: str, lost: float, rand: float | None, megabytes: float, second: float = 0.9) -> None:
+    """A run that knew the first world at 80 % and lost some of it while it learnt the second one to 90 %, say."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
-        *(probe("fashion", 10, 0.8), probe("fashion", 20, 0.8 - lost), probe("mnist", 20, 0.9)),
+        *(probe("fashion", 10, 0.8), probe("fashion", 20, 0.8 - lost), probe("mnist", 20, second)),
         *(measures("fashion", 10, 0.9, 9.0), measures("fashion", 20, 0.004, 2.0), measures("mnist", 20, 0.002, 1.0)),
     ]
     content = {
@@ -103,6 +117,31 @@ def test_the_grid_names_its_conditions(tmp_path: Path) -> None:
     write(tmp_path / "rivals-grid" / "laptop", f"ewc-strength=100-{GRID_SEED}", 0.1, None, 1)
     (row,) = grid(results_of(RIVALS_GRID, "laptop", tmp_path)).rows
     assert list(map(words, row[:4])) == ["ewc-strength=100", "85.0", "−10.0", "80.0"]
+    assert row[-1] == "chosen"
+
+
+def test_the_strength_that_forgets_least_of_those_that_end_well(tmp_path: Path) -> None:
+    folder = tmp_path / "rivals-grid" / "laptop"
+    # At the end (70 + 95)/2 = 82.5 %, (78 + 85.5)/2 = 81.75 %, within a point, and (80 + 80)/2 = 80 %.
+    for strength, lost, second in ((1, 0.10, 0.95), (10, 0.02, 0.855), (100, 0.0, 0.8)):
+        write(folder, f"ewc-strength={strength}-{GRID_SEED}", lost, None, 1, second)
+    write(folder, f"si-strength=1-{GRID_SEED}", 0.5, None, 1)
+    write(folder, f"fine-tuned-VAE-{GRID_SEED}", 0.0, None, 1)  # has no strength
+    found = strengths(results_of(RIVALS_GRID, "laptop", tmp_path))
+    assert found == {"ewc": "ewc-strength=10", "si": "si-strength=1"}
+
+
+def test_what_was_chosen_is_what_the_committed_grid_says() -> None:
+    results = results_of(RIVALS_GRID, "laptop", ROOT / "results")
+    missing = {c.learner for c in RIVALS_GRID.conditions} - {c.learner for c, _ in results.finished}
+    clock = CHOSEN["every"] * GRID_STEPS // RIVALS.steps["laptop"]
+    expected = {
+        **{name: f"{name}-strength={CHOSEN[name]:g}" for name in ("ewc", "si", "mas")},
+        "curl": f"curl-threshold={CHOSEN['curl']:g}",
+        "lifelong-generative": f"lifelong-generative-weight={CHOSEN['lgm']:g}",
+        "generative-replay": f"generative-replay-boundaries={clock}",
+    }
+    assert strengths(results) == {learner: name for learner, name in expected.items() if learner not in missing}
 
 
 @pytest.mark.parametrize("experiment", [RIVALS, RIVALS_FIVE, RIVALS_COLOUR, RIVALS_GRID])
@@ -111,6 +150,7 @@ def test_every_condition_can_be_built(experiment: Any) -> None:
         name, options = job.settings.learner, job.settings.learner_options
         assert make_learner(name, tiny(), device="cpu", options=options).n_latents == 4
     assert {condition.name for condition in RIVALS.conditions} == set(NAMES) >= set(METHODS)
+    assert {condition.name for condition in RIVALS_FIVE.conditions} == set(ON_EVERY_STREAM) < set(NAMES)
 
 
 def test_joint_conditions_draw_from_all_worlds() -> None:

@@ -9,6 +9,7 @@ from vase.experiments.common.numbers import Numbers, best, change, last, note, p
 from vase.experiments.experiment import Condition
 from vase.experiments.results import Result, Results
 from vase.experiments.rivals.settings import NAMES, STORES_IMAGES
+from vase.experiments.rivals.strengths import LEEWAY, strengths
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
 from vase.metrics.forgetting import Metric
 from vase.worlds.spec import title
@@ -132,8 +133,16 @@ def worlds(results: Results) -> Table:
 
 
 def grid(results: Results) -> Table:
-    """What each strength does, to choose one."""
-    rows: list[tuple[Entry, ...]] = [(condition.name, *scores(runs)) for condition, runs in results.finished]
-    columns = ("condition", *_COLUMNS[3:8])
-    notes = ("One seed that no other table uses.", note(results, "frozen"))
+    """What each strength does, and which one is chosen."""
+    best_of = set(strengths(results).values())
+    rows: list[tuple[Entry, ...]] = [
+        (condition.name, *scores(runs), "chosen" if condition.name in best_of else "")
+        for condition, runs in results.finished
+    ]
+    columns = ("condition", *_COLUMNS[3:8], "")
+    notes = (
+        f"One seed that no other table uses. Chosen: of the strengths whose identity at the end is within {LEEWAY:g} "
+        "point of the method's best, the one that forgets least.",
+        note(results, "frozen"),
+    )
     return Table("Strengths of the rivals", columns, tuple(rows), notes)
