@@ -22,7 +22,7 @@ CHOSEN: dict[str, Any] = {
     "curl-colour": 2_500,
     "every": 1_500,
 }
-"""Strengths of EWC (λ), SI (c) and MAS (λ), LGM's weight of the KL, CURL's threshold in nats, batches between boundaries.
+"""Strengths of EWC (λ), SI (c) and MAS (λ), LGM's weight, CURL's threshold in nats, batches between boundaries.
 
 Chosen on the grid, by `vase.experiments.rivals.strengths`.
 """
