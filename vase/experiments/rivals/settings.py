@@ -17,7 +17,7 @@ CHOSEN: dict[str, Any] = {
     "ewc": 0.01,
     "si": 0.1,
     "mas": 0.1,
-    "lgm": 1,
+    "lgm": 0.1,
     "curl": 600,
     "curl-colour": 2_500,
     "every": 1_500,
@@ -32,9 +32,12 @@ GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "mas": ("strength", (0.01, 0.1, 1, 10, 100)),
     "curl": ("threshold", (300, 600, 1_200)),
     "lifelong-generative": ("weight", (0.1, 1, 10)),
-    "generative-replay": ("boundaries", (150, 500, 1_000)),
+    "generative-replay": ("boundaries", (150, 500, 700)),
 }
-"""Learner -> its option and the values to try, on one seed of the first stream that no other table uses."""
+"""Learner -> its option and the values to try, on one seed of the first stream that no other table uses.
+
+A boundary every 1,000 batches would be where worlds change, which methods by the clock are not told.
+"""
 GRID_SEED, GRID_STEPS = 10, 1_000
 """Stages of the grid are a third as long as those of the tables, and so are its batches between boundaries."""
 IMAGES_OF_DREAMS = 4 * 8_192
