@@ -269,6 +269,7 @@ def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*argv, "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "Training in runs/demo: 15 batches per world." in out
+    assert "could not be downloaded" not in out, "the embedded digits were asked for"
     assert "Environments: " in out
     assert "class of moving-digits" in out
     assert "position in moving-digits" in out

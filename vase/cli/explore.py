@@ -35,4 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{'Opened' if opened else 'Open'} {address}\nOnly this machine can reach it. Ctrl-C ends it.", flush=True
         )
 
-    explore(arguments.directories, data=arguments.data, port=arguments.port, ready=ready)
+    try:
+        explore(arguments.directories, data=arguments.data, port=arguments.port, ready=ready)
+    except KeyboardInterrupt:  # uvicorn raises it again once the server has closed
+        print("\nThe explorer has ended.", flush=True)
