@@ -115,7 +115,7 @@ def warn_if_short(steps: int, config: VASEConfig) -> None:
     if steps * FEW < enough:
         warnings.warn(
             f"{steps} step{'s' * (steps != 1)} of learning: too few for this configuration, which takes {enough} to "
-            "learn a world; pass more epochs or more images, or shorten the schedule (stage_steps of VASEConfig.laptop)",
+            "learn a world; pass more epochs or images, or shorten the schedule (stage_steps of VASEConfig.laptop)",
             stacklevel=3,
         )
 
