@@ -12,6 +12,7 @@ from typing import Any
 
 from vase.cli.options import add_settings, add_shared, assignments
 from vase.cli.parsing import whole_number
+from vase.extras import install_command
 
 EXAMPLE = "vase watch street.mp4 --out runs/street --on-switch 'notify-send VASE'"
 
@@ -137,9 +138,8 @@ def _live_page(out: Path, port: int, note: Callable[[str], None]) -> Any:
     try:
         from vase.watching.live_page import LivePage
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"--page needs {error.name}, which is not installed: pip install 'vase-lifelong[explorer]'."
-        ) from None
+        remedy = install_command("explorer")
+        raise ModuleNotFoundError(f"--page needs {error.name}, which is not installed: {remedy}.") from None
     return LivePage(out, port, note)
 
 
