@@ -43,6 +43,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     ("command", "words"),
     [
         ("", ["demo", "data", "train", "sweep", "report", "figures", "summary", "example: vase demo"]),
+        ("train", ["cifar10", "emoji-google", ":classes=0-4+7", "folder:PATH"]),
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch", "suggest"]),
         ("data list", ["example: vase data list"]),
