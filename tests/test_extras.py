@@ -17,7 +17,8 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     monkeypatch.delitem(sys.modules, "vase.learners.hub", raising=False)
     with pytest.raises(
-        ModuleNotFoundError, match=r"^huggingface_hub is not installed: pip install 'vase-lifelong\[hub\]'\.$"
+        ModuleNotFoundError,
+        match=r"^huggingface_hub is not installed: pip install 'vase-lifelong\[hub\]' \(in a clone: ",
     ):
         require("vase.learners.hub", "hub")
 

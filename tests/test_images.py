@@ -191,6 +191,10 @@ class TestRefused:
         ):
             as_images(np.zeros(shape, np.uint8), SHAPE)
 
+    def test_flat_rows_of_another_size_name_the_shape_to_build(self):
+        with pytest.raises(ValueError, match=says("(5, 64)", "(rows of 64 values: VASEConfig.laptop((1, 8, 8)))")):
+            as_images(np.zeros((5, 64), np.float32), SHAPE)
+
     def test_grey_images_for_a_learner_of_colours(self):
         with pytest.raises(ValueError, match=says("images of shape (5, 4, 6)", "C,H,W = 3,4,6")):
             as_images(pixels()[:, 0], COLOUR)

@@ -128,8 +128,10 @@ for words in ("share run --out other --push me/it", "train --out b --tensorboard
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert [line.partition(": pip install ")[2] for line in done.stderr.splitlines() if "pip install" in line] == [
-        f"'vase-lifelong[{extra}]'." for extra in ("hub", "tensorboard", "wandb")
+    assert [
+        line.partition(" installed: pip install ")[2] for line in done.stderr.splitlines() if "pip install" in line
+    ] == [
+        f"'vase-lifelong[{extra}]' (in a clone: pip install '.[{extra}]')." for extra in ("hub", "tensorboard", "wandb")
     ], done.stderr
 
 

@@ -8,6 +8,15 @@ from typing import Any
 DISTRIBUTION = "vase-lifelong"
 
 
+def install_command(extra: str) -> str:
+    """The command that installs an extra, from an index or in a clone.
+
+    >>> install_command("hub")
+    "pip install 'vase-lifelong[hub]' (in a clone: pip install '.[hub]')"
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]' (in a clone: pip install '.[{extra}]')"
+
+
 def require(module: str, extra: str) -> Any:
     """Import a module that needs an extra of the package.
 
@@ -20,6 +29,4 @@ def require(module: str, extra: str) -> Any:
         missing = error.name or module
         if missing.partition(".")[0] == "vase":
             raise
-        raise ModuleNotFoundError(
-            f"{missing} is not installed: pip install '{DISTRIBUTION}[{extra}]'.", name=missing
-        ) from error
+        raise ModuleNotFoundError(f"{missing} is not installed: {install_command(extra)}.", name=missing) from error

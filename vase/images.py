@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _resized(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
     if 0 in x.shape or not ((x.ndim == 4 and c in (x.shape[1], x.shape[3])) or (x.ndim == 3 and c == 1)):
         raise ValueError(
             f"images of shape {tuple(x.shape)}: this learner takes {LAYOUTS} with C = {c}, "
-            f"and has C,H,W = {c},{h},{w}; convert them, or build the learner with another image_shape."
+            f"and has C,H,W = {c},{h},{w}; convert them, or build the learner with another image_shape{_hint(x, c)}."
         )
     if x.ndim == 3:
         x = x[:, None]
@@ -105,6 +106,18 @@ def _resized(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
     say_framing((x.shape[2], x.shape[3]), (h, w), "crop")
     pixels = x.cpu().numpy() if x.dtype == torch.uint8 else x.float().cpu().numpy()
     return torch.from_numpy(np.ascontiguousarray(fit_images(pixels, (h, w)))).to(x.device)
+
+
+def _hint(x: Tensor, channels: int) -> str:
+    """For flat rows of square images, the shape to build.
+
+    >>> _hint(torch.zeros(5, 64), 1), _hint(torch.zeros(5, 65), 1)
+    (' (rows of 64 values: VASEConfig.laptop((1, 8, 8)))', '')
+    """
+    size = x.shape[1] if x.ndim == 2 else 0
+    side = math.isqrt(size // channels)
+    flat = size > 0 and channels * side**2 == size
+    return f" (rows of {size} values: VASEConfig.laptop(({channels}, {side}, {side})))" if flat else ""
 
 
 def as_pixels(images: np.ndarray) -> UInt8[np.ndarray, "*shape"]:

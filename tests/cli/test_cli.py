@@ -43,6 +43,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     ("command", "words"),
     [
         ("", ["demo", "data", "train", "sweep", "report", "figures", "summary", "example: vase demo"]),
+        ("train", ["cifar10", "emoji-google", ":classes=0-4+7", "folder:PATH"]),
         ("demo", ["--steps", "default: 1200", "runs/demo", "example: vase demo"]),
         ("data", ["list", "fetch", "suggest"]),
         ("data list", ["example: vase data list"]),
@@ -269,6 +270,7 @@ def test_demo_from_data_to_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*argv, "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "Training in runs/demo: 15 batches per world." in out
+    assert "could not be downloaded" not in out, "the embedded digits were asked for"
     assert "Environments: " in out
     assert "class of moving-digits" in out
     assert "position in moving-digits" in out

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +76,17 @@ def test_named_worlds_have_the_usual_canvas(capsys: pytest.CaptureFixture[str]) 
 def test_a_folder_that_does_not_exist(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["data", "suggest", f"folder:{tmp_path / 'nowhere'}"]) == 2
     assert "does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_broken_picture_is_one_line_without_code() -> None:
+    """In a process of its own: pytest replaces the way in which warnings are printed."""
+    Path("day/bad.jpg").write_bytes(b"no picture")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-m", "vase", "data", "suggest", "folder:day"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (line,) = [line for line in done.stderr.splitlines() if "skipped" in line]
+    assert line.startswith("vase: warning: 1 of ")
+    assert "bad.jpg' cannot be read" in line
+    assert ".py" not in done.stderr
+    assert "return " not in done.stderr

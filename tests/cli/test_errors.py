@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,18 @@ def test_ctrl_c_is_never_answered_by_an_empty_line(
     monkeypatch.setattr(summary, "run", stop)
     assert main(["summary", "run"]) == 130
     assert capsys.readouterr().out == f"\n{cli.STOPPED}\n"
+
+
+def test_ctrl_c_ends_the_explorer_without_talk_of_checkpoints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def serve(directories: list[str], *, data: str | None, port: int, ready: Callable[[str], None]) -> None:
+        ready("http://127.0.0.1:1/token/")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pytest.importorskip("vase.explorer.app"), "explore", serve)
+    assert main(["explore", "run", "--no-browser"]) == 0
+    assert capsys.readouterr().out.endswith("Ctrl-C ends it.\n\nThe explorer has ended.\n")
 
 
 def test_a_stopped_process_does_not_touch_the_run_that_took_its_place(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def test_a_change_at_the_very_end_is_not_passed_over_in_silence(
     write_pictures(folder, np.concatenate([noise(DAY, 192), noise(NIGHT, 16)]))
     assert main(["watch", str(folder), "--idle", "0", "--out", str(tmp_path / "out"), *OPTIONS]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "208 frames in 13 batches; the last ones looked unfamiliar, but were too few for a verdict" in said
+    assert "208 frames in 13 batches; the last ones looked unfamiliar, but were too few for a verdict, which" in said
+    assert "--set environments.patience=N" in said
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_frames_on_standard_input(tmp_path: Path) -> None:
     [
         (["watch"], "no SOURCE"),
         (["watch", "nowhere.mp4"], "source 'nowhere.mp4' does not exist"),
-        (["watch", ".", "--frozen"], "--frozen: needs what it has learnt"),
+        (["watch", ".", "--frozen"], "--frozen: needs a trained learner"),
         (["watch", ".", "--on-switch", "no-such-program"], "--on-switch no-such-program: no such command"),
         (["watch", ".", "--webhook", "gopher://x"], "must be an address"),
         (["watch", ".", "--model", "nowhere"], "model 'nowhere' does not exist"),

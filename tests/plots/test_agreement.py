@@ -55,10 +55,9 @@ def test_used_and_shared_latents_agree(run: RunDirectory, text: str) -> None:
     told = [int(count) for count in re.findall(r"environment \d+: (\d+) used", end_of_run(text))]
     assert len(told) > 1
     assert told == [int(count) for count in re.findall(r"(\d+) used, \d+ masked", shown)]
-    shared = re.search(r"shared by several environments: (.*)", end_of_run(text))
+    shared = re.search(r": (\d+) of \d+ shared by several environments", end_of_run(text))
     assert shared is not None
-    count = 0 if shared[1] == "none" else len(shared[1].split(", "))
-    assert f"Latent use at the end of the run: {count} shared" in shown
+    assert f"Latent use at the end of the run: {shared[1]} shared" in shown
 
 
 def test_what_was_used_when_a_stage_ended_is_said_to_be_of_that_moment(run: RunDirectory, text: str) -> None:

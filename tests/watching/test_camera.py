@@ -64,7 +64,7 @@ def test_broken_frames_are_handed_out_as_such_and_do_not_end_it() -> None:
 def test_a_device_that_is_not_there_counts_as_lost() -> None:
     found, pauses = events(Camera("/dev/video-of-nobody"), waits=2)
     assert [type(event) for event in found] == [Notice]
-    assert re.search(r"gives no picture \(.+\); looking for it until it does", found[0].text)  # it was never there
+    assert re.search(r"gives no picture \(.+\); trying again until it does", found[0].text)  # it was never there
     assert pauses == [1, 2]
 
 

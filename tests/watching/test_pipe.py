@@ -55,7 +55,7 @@ def test_broken_bytes_are_skipped_to_the_next_file() -> None:
     assert [type(event) for event in found] == [Frame, Broken, Frame, Broken, Frame, Broken]
     assert "begin neither a PNG nor a JPEG" in found[1].reason
     assert "ends within a frame" in found[5].reason
-    assert "take it away" not in found[3].reason, "there is no file to repair"
+    assert "remove it" not in found[3].reason, "there is no file to repair"
 
 
 def test_raw_frames_have_the_given_size() -> None:

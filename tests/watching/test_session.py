@@ -287,7 +287,7 @@ def test_settings_of_a_resumed_watch_cannot_change_what_it_computes(tmp_path: Pa
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"frozen": True}, "needs what it has learnt"),
+        ({"frozen": True}, "needs a trained learner"),
         ({"framing": "squeeze"}, "must be one of crop, letterbox"),
         ({"channels": 4}, "must be 3 .colour. or 1"),
         ({"batch_size": 1}, "must be at least 2"),

@@ -346,7 +346,7 @@ def test_bad_folders_are_named(tmp_path):
     with pytest.raises(ValueError, match="holds no picture"):
         make_world("faces", faces=tmp_path)
     (tmp_path / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
-    with pytest.raises(ValueError, match=r"bad\.jpg' cannot be read .*take it away"):
+    with pytest.raises(ValueError, match=r"bad\.jpg' cannot be read .*remove it"):
         make_world("faces", faces=tmp_path)
     Image.fromarray(np.full((4, 4), 40_000, np.uint16)).save(tmp_path / "bad.jpg", format="png")
     with pytest.raises(ValueError, match=r"bad\.jpg.*8 bits"):

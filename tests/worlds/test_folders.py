@@ -112,7 +112,7 @@ def test_bad_folders_are_named(tmp_path):
         from_folder(tmp_path)
     paint(tmp_path / "good.png", 1)
     (tmp_path / "bad.png").write_bytes((tmp_path / "good.png").read_bytes()[:40])
-    with pytest.raises(ValueError, match=r"bad\.png' cannot be read .*take it away"):
+    with pytest.raises(ValueError, match=r"bad\.png' cannot be read .*remove it"):
         from_folder(tmp_path, on_error="raise")
     with pytest.raises(ValueError, match="channels = 2"):
         from_folder(tmp_path, channels=2)
@@ -155,7 +155,7 @@ def test_broken_pictures_are_skipped_and_counted(tmp_path):
     (tmp_path / "2.png").write_bytes((tmp_path / "1.png").read_bytes()[:40])
     (tmp_path / "4.jpg").write_text("no picture")
     with pytest.warns(
-        UserWarning, match=r"^2 of 7 pictures skipped \(on_error=\"raise\" stops.*2\.png' cannot be read"
+        UserWarning, match=r"^2 of 7 pictures skipped \(in Python, on_error=\"raise\" stops.*2\.png' cannot be read"
     ):
         world = from_folder(tmp_path, size=4)
     assert world.images[:, 0, 0, 0].tolist() == [0, 1, 3, 4, 5]

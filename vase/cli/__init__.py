@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from argparse import Namespace
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import vase
 from vase.cli import (
@@ -70,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = make_parser().parse_args(words)
         _prepare_process()
-        return int(arguments.run(arguments) or 0)
+        with _plain_warnings():
+            return int(arguments.run(arguments) or 0)
     except KeyboardInterrupt as stop:
         print(f"\n{str(stop) or STOPPED}", flush=True)
         return 130
@@ -96,6 +98,25 @@ def _prepare_process() -> None:
             sys.path.append(os.getcwd())
     silence_other_ranks()
     keep_memory()
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings for users as one line each, without the line of code that raised them."""
+    usual = warnings.formatwarning
+
+    def plain(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        if category is UserWarning:
+            return f"vase: warning: {message}\n"
+        return usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = plain
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _is_memory_error(error: Exception) -> bool:

@@ -79,6 +79,7 @@ def demo(
     from vase.report.build import write_report
     from vase.training import describe, train
     from vase.training.progress import watcher
+    from vase.worlds.spec import StreamSpec
 
     path, resume = demo_directory(Path(base), settings, say)
     say(f"A learner meets {settings.stream.replace(',', ', then ')}; it is never told when the world changes.")
@@ -87,7 +88,8 @@ def demo(
         found = train(path, settings, resume=resume, callbacks=[display])
     figures, report = write_run_figures(path), write_report(path)
     say(f"\n{describe(found)}\n")
-    if stand_ins := [source for source in found["sources"].values() if "embedded" in source]:
+    asked = {str(world) for world, _ in StreamSpec.parse(settings.stream).stages}
+    if stand_ins := [source for world, source in found["sources"].items() if world not in asked]:
         names = ", ".join(dict.fromkeys(stand_ins))
         say(f"The real data could not be downloaded; embedded images were used instead: {names}")
     say(f"Figures: {figures[0].parent}" + "".join(f"\n  {figure.name}" for figure in figures))

@@ -6,6 +6,7 @@ import argparse
 
 from vase.cli.options import add_settings
 from vase.cli.parsing import whole_number
+from vase.extras import install_command
 
 EXAMPLE = "vase explore runs/demo"
 
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
-        raise ModuleNotFoundError(f"{error.name} is not installed: pip install 'vase-lifelong[explorer]'") from error
+        raise ModuleNotFoundError(f"{error.name} is not installed: {install_command('explorer')}.") from error
 
     def ready(address: str) -> None:
         opened = not arguments.no_browser and show(address)
@@ -35,4 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{'Opened' if opened else 'Open'} {address}\nOnly this machine can reach it. Ctrl-C ends it.", flush=True
         )
 
-    explore(arguments.directories, data=arguments.data, port=arguments.port, ready=ready)
+    try:
+        explore(arguments.directories, data=arguments.data, port=arguments.port, ready=ready)
+    except KeyboardInterrupt:  # uvicorn raises it again once the server has closed
+        print("\nThe explorer has ended.", flush=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from vase.cli.options import add_settings, add_shared, assignments
 from vase.cli.parsing import whole_number
+from vase.extras import install_command
 
 EXAMPLE = "vase watch street.mp4 --out runs/street --on-switch 'notify-send VASE'"
 
@@ -120,7 +121,8 @@ def run(arguments: argparse.Namespace) -> None:
     broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
     count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
-        count += "; the last ones looked unfamiliar, but were too few for a verdict"
+        count += "; the last ones looked unfamiliar, but were too few for a verdict, which takes 256 frames or, in "
+        count += "a watch started with --set environments.patience=N, N batches"
     shown.on_note(f"{end}: {count}. Watch: {out}. Resume with: {_resume_command(arguments, out)}")
 
 
@@ -136,9 +138,8 @@ def _live_page(out: Path, port: int, note: Callable[[str], None]) -> Any:
     try:
         from vase.watching.live_page import LivePage
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"--page needs {error.name}, which is not installed: pip install 'vase-lifelong[explorer]'."
-        ) from None
+        remedy = install_command("explorer")
+        raise ModuleNotFoundError(f"--page needs {error.name}, which is not installed: {remedy}.") from None
     return LivePage(out, port, note)
 
 

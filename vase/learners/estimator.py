@@ -114,8 +114,8 @@ def warn_if_short(steps: int, config: VASEConfig) -> None:
     enough = config.stage_steps
     if steps * FEW < enough:
         warnings.warn(
-            f"{steps} steps of learning: too few for this configuration, which takes {enough} to learn a world; pass "
-            f"more epochs, or a shorter schedule (VASEConfig.laptop(stage_steps={steps}))",
+            f"{steps} step{'s' * (steps != 1)} of learning: too few for this configuration, which takes {enough} to "
+            "learn a world; pass more epochs or images, or shorten the schedule (stage_steps of VASEConfig.laptop)",
             stacklevel=3,
         )
 

@@ -87,7 +87,8 @@ class RunDirectory(LockedDirectory):
             )
         if (self.path / "watch.json").exists():
             raise FileNotFoundError(
-                f"{self.path} is a watch, not a run: read its rows.jsonl, or see it live with 'vase watch --page'."
+                f"{self.path} is a watch, not a run: read its rows.jsonl, or see it live with 'vase watch --page'; "
+                "VASE.load opens its learner, which save_pretrained shares."
             )
         if not path.exists():
             raise FileNotFoundError(

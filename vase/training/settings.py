@@ -79,9 +79,10 @@ class RunSettings:
 
     stream: str = option(
         THREE_WORLDS,
-        "worlds in order: [moving-][soft-][inverse-]DATASET[:SPRITE], [soft-][inverse-]faces, outdoors, indoors or "
-        "folder:PATH, separated by commas; *N sets the number of batches of one stage, e.g. mnist,fashion*500,mnist; "
-        "'vase data list' names the datasets",
+        "worlds in order: [moving-][soft-][inverse-]DATASET[:SPRITE], [soft-][inverse-]faces, outdoors, indoors, in "
+        "colour cifar10, emoji-google or emoji-twitter, of which :classes=0-4+7 keeps some classes, or folder:PATH, "
+        "separated by commas; *N sets the number of batches of one stage, e.g. mnist,fashion*500,mnist; 'vase data "
+        "list' names the datasets",
         metavar="WORLDS",
     )
     preset: str = option("laptop", "configuration and defaults to start from", choices=tuple(PRESET_DEFAULTS))

@@ -166,13 +166,14 @@ def _latent_lines(found: dict[str, Any]) -> list[str]:
             for when, position in [*measured, (end, found["position_latents"]["end"])]
             if position
         ]
-    shared = f"shared by several environments: {_list(found['shared'])}"
-    lines = [f"Latents at the end of {end} ({found['latents']}): {shared}"]
+    shared = f"{len(found['shared'])} of {found['latents']} shared by several environments"
+    which = f" ({_list(found['shared'])})" if found["shared"] else ""
+    lines = [f"Latents at the end of {end}: {shared}{which}"]
     for s, latents in enumerate(found["environment_latents"]):
         lines.append(f"  environment {s}: {_counted('used', latents)}, {_counted('recruited', latents)}")
     if position := found["position_latents"]["end"]:
         lines.append(f"  position in {position['world']}: {position_sentence(position)}")
-    lines.append("Latents at the end of each stage:")
+    lines.append("Latents at the end of each stage (which are used is decided when an environment is left):")
     for stage in found["stages"]:
         masked = stage["position_masked"]
         hint = f" (position: {_list(masked)})" if masked else ""

@@ -58,7 +58,7 @@ class Camera:
                 return
             if not lost:
                 what, until = ("is lost", "is back") if self.frames else ("gives no picture", "does")
-                yield Notice("lost", f"camera {self.name} {what} ({reason}); looking for it until it {until}")
+                yield Notice("lost", f"camera {self.name} {what} ({reason}); trying again until it {until}")
             lost = True
             if wait(pause):
                 return

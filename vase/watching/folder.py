@@ -38,7 +38,7 @@ class FolderSource:
             found, present = False, self._present()
             if lost != (present is None):
                 lost = not lost
-                word = "is lost; looking for it until it is back" if lost else "is back"
+                word = "is gone; waiting until it is back" if lost else "is back"
                 yield Notice("lost" if lost else "back", f"folder {self.name} {word}")
             for event in self._new(present or set()):
                 found = True

@@ -69,7 +69,7 @@ class WatchSettings:
         if self.idle is not None and not self.idle >= 0:
             raise ValueError(f"idle={self.idle!r}: must be zero or more seconds.")
         if self.frozen and not self.model:
-            raise ValueError("frozen=True: needs what it has learnt; name a run or a saved learner with --model.")
+            raise ValueError("frozen=True: needs a trained learner; name a run, a watch or a saved one with --model.")
         if self.model and self.overrides:
             raise ValueError("--set with --model: a saved learner has its own configuration; leave --set out.")
 

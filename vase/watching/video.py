@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
+from vase.extras import install_command
 from vase.watching.frames import Broken, Event, Frame
 
 MAX_PIXELS = 64_000_000
@@ -24,7 +25,7 @@ def require_av() -> Any:
         return importlib.import_module("av")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "videos and cameras are read with PyAV, which is not installed: pip install 'vase-lifelong[video]'."
+            f"videos and cameras are read with PyAV, which is not installed: {install_command('video')}."
         ) from None
 
 

@@ -206,7 +206,7 @@ def labelled(files: list[Path], base: Path, names: set[str]) -> tuple[Int64[np.n
     if "" in names:
         loose = next((file.name for file in files if file.parent == base), "a picture")
         rule = f"{loose} lies beside the subfolders, which name classes"
-        raise ValueError(f"image folder {str(base)!r}: {rule}; move it into one of them, or take it away")
+        raise ValueError(f"image folder {str(base)!r}: {rule}; move it into one of them, or remove it")
     classes = tuple(sorted(names))
     for name in classes:
         require_text(name)

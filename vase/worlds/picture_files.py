@@ -68,7 +68,7 @@ def read_pictures(
         raise ValueError(f"none of {len(files)} pictures can be read: {problems[0]}")
     if problems:
         shown = "; ".join(problems[:SHOWN]) + ("; ..." if len(problems) > SHOWN else "")
-        rule = 'on_error="raise" stops at the first'
+        rule = 'in Python, on_error="raise" stops at the first'
         warnings.warn(f"{len(problems)} of {len(files)} pictures skipped ({rule}): {shown}", stacklevel=3)
     count = max(len(image) for image in images.values())
     stack = np.stack([np.broadcast_to(image, (count, *size)) for image in images.values()])

@@ -11,7 +11,7 @@ from jaxtyping import UInt8
 from PIL import Image, ImageOps
 
 MAX_PIXELS = 64_000_000  # of a picture that is decoded: 192 MB in colour
-REMEDY = "; repair it or take it away"
+REMEDY = "; repair or remove it"
 """What a message says of a file that cannot be read; a frame of a stream has no file."""
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"})
 
