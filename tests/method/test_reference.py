@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from vase.method.quadratic_form import Moments
-from vase.method.reference import BLOCK, RESOLUTION, Distance, Mean, Reference, Scatter
+from vase.method.reference import BLOCK, RESOLUTION, Distance, Mean, Reference, Scatter, out_of_sample
 
 D, SIZE = 12, 64
 
@@ -70,16 +70,22 @@ class TestByHand:
         one = 1 + RESOLUTION
         ratio, excess = (10 + 4 / one) / 11, (10 + (4 / one - 1) ** 2 / 2) / 11
         assert (ratio, excess) == (pytest.approx(14 / 11, rel=1e-3), pytest.approx(14.5 / 11, rel=1e-3))
-        assert reference.scatter["whitened"].ratio == pytest.approx(ratio)
+        assert reference.scatter["plain"].ratio == pytest.approx(ratio)
         assert reference.scatter["plain"].excess == pytest.approx(excess)
+        # The inverse was made of two images, shrunk by 1/4: others lie 1/(1 − ¾·1.001/2) = 1.601 times as far.
+        further = out_of_sample(one, 2.0, 0.25)
+        assert further == pytest.approx(1.601, abs=1e-3)
+        whitened = (10 + 4 / one / further) / 11
+        assert reference.scatter["whitened"].ratio == pytest.approx(whitened)
         # Two images of mean 5 against mean 3 of four: 4/(11.95/3.95) = 1.32218, times 1/(1/2 + 1/4) = 4/3.
         found = reference.distance(column(5.0)[0], 2)
         value = 4 * 3.95 / 11.95
         expected = Moments(ratio * one, 2 * (ratio * one) ** 2 * excess, math.sqrt(8) * excess)
         assert found.p_value == pytest.approx(min(1.0, 2 * expected.tail(value * 4 / 3)))
         assert found.p_value == pytest.approx(0.41704, abs=1e-5)  # Pearson III, by SciPy
-        assert found.effect == pytest.approx(math.sqrt(value - ratio * one * 3 / 4))
-        assert found.independent == pytest.approx(2 / ratio)
+        further = out_of_sample(one, 3.95, 0.125)  # now of 3.95 images, shrunk by an eighth
+        assert found.effect == pytest.approx(math.sqrt(value - whitened * one * further * 3 / 4))
+        assert found.independent == pytest.approx(2 / whitened)
 
     def test_a_distance_asked_again_is_of_the_present_reference(self) -> None:
         reference, mean = Reference(np.zeros(1)), column(5.0)[0]
@@ -100,7 +106,8 @@ class TestByHand:
         reference.update(column(1.0, 3.0))
         form = reference.forms["whitened"]
         assert form(np.full(1, 2.0)) == pytest.approx(4 * 16 / 7)
-        assert form.expected.mean == pytest.approx(16 / 7 * (1 / 4 + RESOLUTION))
+        inside = 16 / 7 * (1 / 4 + RESOLUTION)
+        assert form.expected.mean == pytest.approx(inside / (1 - 3 / 4 * inside / 2))
         assert reference.forms["plain"].expected.mean == pytest.approx(1 / 4 + RESOLUTION)
 
     @pytest.mark.parametrize(("images", "ratio"), [(3, 2.0), (4, 8.0), (400, 8.0)])
@@ -131,9 +138,23 @@ class TestByHand:
         reference = Reference(np.zeros(1))
         reference.update(column(1.0, 3.0))
         assert reference.log_likelihood(column(2.0, 3.0, 5.0)).tolist() == pytest.approx([0.0, -0.5, -4.5])
-        # P(χ²₁ > 3.841459) = 0.05
-        p_values = reference.image_p_values(column(2.0, 2 + math.sqrt(3.841459 * (1 + RESOLUTION))))
-        assert p_values.tolist() == pytest.approx([1.0, 0.05], abs=1e-6)
+        # P(χ²₁ > 3.841459) = 0.05, where images are many
+        many = Reference(np.zeros(1))
+        many.update(column(*[1.0, 3.0] * 50_000))
+        p_values = many.image_p_values(column(2.0, 2 + math.sqrt(3.841459 * (1 + RESOLUTION))))
+        assert p_values.tolist() == pytest.approx([1.0, 0.05], abs=1e-5)
+
+    def test_a_new_image_lies_as_far_out_as_one_that_is_left_out(self) -> None:
+        """Sherman and Morrison: the form of an image without itself in the covariance, to the last digit."""
+        rng, n, shrinkage = np.random.default_rng(0), 8, 0.2
+        x = rng.standard_normal((n, 3))
+
+        def form(of: np.ndarray) -> float:
+            p = np.linalg.inv((1 - shrinkage) * of.T @ of / n + shrinkage * np.eye(3))
+            return float(x[0] @ p @ x[0])
+
+        assert form(x) * out_of_sample(form(x), float(n), shrinkage) == pytest.approx(form(x[1:]), rel=1e-12)
+        assert out_of_sample(100.0, 1.0, 0.5) == 2.0  # too few images
 
 
 class TestScatter:
@@ -197,6 +218,13 @@ class TestCalibration:
         assert np.mean(p < 0.1) < 0.15
         assert p.min() > 1e-4
         assert distance(reference, batch(rng, 0.5, size)).p_value > distance(reference, batch(rng, 0.5)).p_value
+
+    def test_verdicts_on_young_references(self) -> None:
+        """Ten batches of 4 images, of 12 features; without `out_of_sample`, 0.20 and 0.04."""
+        rng = np.random.default_rng(0)
+        p = np.array([distance(learnt(10, rng, size=4), batch(rng, size=16)).p_value for _ in range(400)])
+        assert np.mean(p < 0.1) < 0.13
+        assert np.mean(p < 0.01) < 0.02
 
     def test_a_changed_batch(self) -> None:
         # 1.5 in all twelve features, along the common direction, whose variance is 1 + 12: the effect is

@@ -77,6 +77,15 @@ class Mean:
         return Mean(**{**state, "mean": state["mean"].numpy().copy()})
 
 
+def out_of_sample(mean: float, images: float, shrinkage: float) -> float:
+    """How many times as large xᵀPx is for new images, on average, as for those whose covariance was inverted.
+
+    With q = xᵀPx of one of n images, P without it gives q/(1 − (1 − shrinkage)·q/n) (Sherman and Morrison). It varies
+    more by the same factor, as F does beside χ². At most 2: fewer images than that tell nothing.
+    """
+    return 1 / max(0.5, 1 - (1 - shrinkage) * mean / images)
+
+
 @dataclass(frozen=True)
 class Distance:
     """How far the mean of some images is from a reference."""
@@ -175,7 +184,9 @@ class Reference:
         self.pending: dict[str, list[float]] = {name: [] for name in _SCATTERS}
         """Statistics of the batches of an unfinished block."""
         self.forms: dict[str, Form] = {}
-        self._std, self._log_volume, self._prepared_images = self.smallest_std, 0.0, 0.0
+        self._std, self._log_volume = self.smallest_std, 0.0
+        self._prepared_of = {"seen": 0.0, "products": 0.0}
+        """Images at the last time that the forms were made: all, and those that the covariance is worth."""
         self._measured: tuple[Float[np.ndarray, "D"], dict[str, float]] | None = None
         """The last mean whose distance was asked for, and its forms: usually of the batch that is learnt next."""
 
@@ -198,7 +209,7 @@ class Reference:
         self._count(batch)
         if self.age % max(1, min(64, self.age // 4)) == 0:
             self.covariance = (self.products / self.products_of).astype(np.float32)
-            self._prepared_images = self.seen
+            self._prepared_of = {"seen": self.seen, "products": self.products_of}
             self._prepare()
 
     def distance(self, mean: Float[np.ndarray, "D"], images: int) -> Distance:
@@ -302,21 +313,22 @@ class Reference:
         self._std = np.sqrt(covariance.diagonal() + self.smallest_std**2)
         correlation = covariance / self._std / self._std[:, None]
         d = len(correlation)
-        shrinkage = min(0.5, max(SHRINKAGE, d / (2 * self._prepared_images)))
+        shrinkage = min(0.5, max(SHRINKAGE, d / (2 * self._prepared_of["seen"])))
         shrunk = (1 - shrinkage) * correlation + shrinkage * np.eye(d)
         factor = np.linalg.cholesky(shrunk)
         self._log_volume = 2 * float(np.log(factor.diagonal()).sum() + np.log(self._std).sum())
-        self.forms = {
-            "whitened": Form(cho_solve((factor, True), np.eye(d)), correlation),
-            "plain": Form(None, correlation),
-        }
+        whitened = Form(cho_solve((factor, True), np.eye(d)), correlation)
+        # The inverse fits the images that it was made of: others lie further out, as each does if it is left out.
+        further = out_of_sample(whitened.expected.mean, self._prepared_of["products"], shrinkage)
+        whitened.expected = whitened.expected.scaled(further, further)
+        self.forms = {"whitened": whitened, "plain": Form(None, correlation)}
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact continuation needs."""
         return {
             **{name: getattr(self, name) for name in _NUMBERS},
             **{name: torch.from_numpy(getattr(self, name)) for name in _ARRAYS},
-            "prepared_images": self._prepared_images,
+            "prepared_of": dict(self._prepared_of),
             "means": {name: mean.state_dict() for name, mean in self.means.items()},
             "scatter": {name: scatter.state_dict() for name, scatter in self.scatter.items()},
             "pending": {name: list(values) for name, values in self.pending.items()},
@@ -333,7 +345,7 @@ class Reference:
         self.means = {name: Mean.from_state_dict(values) for name, values in state["means"].items()}
         self.scatter = {name: Scatter.from_state_dict(values) for name, values in state["scatter"].items()}
         self.pending = {name: list(values) for name, values in state["pending"].items()}
-        self._prepared_images = state["prepared_images"]
-        if self._prepared_images:
+        self._prepared_of = dict(state["prepared_of"])
+        if self._prepared_of["seen"]:
             self._prepare()
         return self
