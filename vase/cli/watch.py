@@ -121,8 +121,10 @@ def run(arguments: argparse.Namespace) -> None:
     broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
     count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
-        count += "; the last ones looked unfamiliar, but were too few for a verdict, which takes 256 frames or, in "
-        count += "a watch started with --set environments.patience=N, N batches"
+        count += (
+            "; the last ones looked unfamiliar, but were too few for a verdict, which takes 256 frames; fewer with "
+        )
+        count += "batches below 8 frames, or in a watch started with --set environments.patience=N (batches)"
     shown.on_note(f"{end}: {count}. Watch: {out}. Resume with: {_resume_command(arguments, out)}")
 
 

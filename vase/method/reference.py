@@ -81,7 +81,7 @@ def out_of_sample(mean: float, images: float, shrinkage: float) -> float:
     """How many times as large xᵀPx is for new images, on average, as for those whose covariance was inverted.
 
     With q = xᵀPx of one of n images, P without it gives q/(1 − (1 − shrinkage)·q/n) (Sherman and Morrison). It varies
-    more by the same factor, as F does beside χ². At most 2: fewer images than that tell nothing.
+    more by the same factor, as F does beside χ². Capped at 2: with so few images the estimate itself means little.
     """
     return 1 / max(0.5, 1 - (1 - shrinkage) * mean / images)
 

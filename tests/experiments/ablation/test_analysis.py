@@ -108,18 +108,22 @@ class TestTable1:
 
     def test_twins_are_compared_seed_by_seed(self, tmp_path):
         folder = tmp_path / "ablation" / "laptop"
-        for seed, ours, theirs in ((0, 0.6, 0.7), (1, 0.5, 0.8), (2, 0.1, None)):
+        for seed, ours, theirs in ((0, 0.6, 0.7), (1, 0.5, 0.8), (2, 0.1, None), (3, 0.55, 0.75)):
             _hand_made(folder, "disentangled-SDA", seed, (0.8, ours, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
             if theirs is not None:
                 _hand_made(folder, "entangled-SDA", seed, (0.8, theirs, 0.6, 0.6), (2e-4, 4e-4, 6e-4))
         table = twins(results_of(ABLATION, "laptop", tmp_path))
         (twin,) = [row for row in table.rows if row[0] == "ID change (%)"]
-        # over two worlds: −10 and −15 against −5 and 0; seed 2 has no twin
-        assert twin[1:3] == ("SDA", 2)
+        # over two worlds: −10, −15 and −12.5 against −5, 0 and −2.5; seed 2 has no twin
+        assert twin[1:3] == ("SDA", 3)
         assert [entry.values for entry in twin[3:6]] == [
-            pytest.approx((-10, -15)), pytest.approx((-5, 0)), pytest.approx((-5, -15)),
+            pytest.approx((-10, -15, -12.5)), pytest.approx((-5, 0, -2.5)), pytest.approx((-5, -15, -10)),
         ]  # fmt: skip
-        assert twin[6] == pytest.approx(-10 / 5)
+        assert twin[6] == pytest.approx(-10 / (5 / math.sqrt(3)))
+        for path in folder.glob("*-3.json"):
+            path.unlink()
+        (twin,) = [row for row in twins(results_of(ABLATION, "laptop", tmp_path)).rows if row[0] == "ID change (%)"]
+        assert (twin[2], twin[6]) == (2, "–")  # two pairs say nothing about their error
 
     def test_reuse_compares_the_third_world_seed_by_seed(self, tmp_path):
         folder = tmp_path / "ablation" / "laptop"

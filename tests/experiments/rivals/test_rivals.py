@@ -19,6 +19,7 @@ from vase.experiments.rivals.settings import (
     CHOSEN,
     GRID_SEED,
     GRID_STEPS,
+    GRIDS,
     METHODS,
     NAMES,
     ON_EVERY_STREAM,
@@ -133,7 +134,7 @@ def test_the_strength_that_forgets_least_of_those_that_end_well(tmp_path: Path) 
 
 def test_what_was_chosen_is_what_the_committed_grid_says() -> None:
     results = results_of(RIVALS_GRID, "laptop", ROOT / "results")
-    missing = {c.learner for c in RIVALS_GRID.conditions} - {c.learner for c, _ in results.finished}
+    assert len(results.finished) == len(RIVALS_GRID.conditions)
     clock = CHOSEN["every"] * GRID_STEPS // RIVALS.steps["laptop"]
     expected = {
         **{name: f"{name}-strength={CHOSEN[name]:g}" for name in ("ewc", "si", "mas")},
@@ -141,7 +142,12 @@ def test_what_was_chosen_is_what_the_committed_grid_says() -> None:
         "lifelong-generative": f"lifelong-generative-weight={CHOSEN['lgm']:g}",
         "generative-replay": f"generative-replay-boundaries={clock}",
     }
-    assert strengths(results) == {learner: name for learner, name in expected.items() if learner not in missing}
+    assert strengths(results) == expected
+
+
+def test_boundaries_by_the_clock_do_not_fall_where_worlds_change() -> None:
+    assert all(GRID_STEPS % batches for batches in GRIDS["generative-replay"][1])
+    assert RIVALS.steps["laptop"] % CHOSEN["every"]
 
 
 @pytest.mark.parametrize("experiment", [RIVALS, RIVALS_FIVE, RIVALS_COLOUR, RIVALS_GRID])

@@ -36,6 +36,8 @@ PAPER = {
     },
 }
 """Table 1: maximum and change of identity accuracy (%), minimum and change of position MSE (1e-4)."""
+LEAST_PAIRS = 3
+"""Of twins, for a standard error of their difference."""
 
 
 def table1_frozen(results: Results) -> Table:
@@ -162,7 +164,8 @@ def twins(results: Results, probes: Probes = "appendix") -> Table:
             if common := [seed for seed in first if seed in second]:
                 pair = (spread([found[seed] for seed in common]) for found in (first, second))
                 more = spread([sign * (second[seed] - first[seed]) for seed in common])
-                rows.append((name, letters.replace("none", "–"), len(common), *pair, more, more.mean_in_errors))
+                errors = more.mean_in_errors if len(common) >= LEAST_PAIRS else NONE
+                rows.append((name, letters.replace("none", "–"), len(common), *pair, more, errors))
     notes = (
         "more: how much more the entangled one forgets than the disentangled one of the same seed, and that in "
         "standard errors of its mean; negative: less.",
