@@ -20,7 +20,7 @@ CHOSEN: dict[str, Any] = {
     "lgm": 0.1,
     "curl": 600,
     "curl-colour": 2_500,
-    "every": 1_350,
+    "every": 2_100,
 }
 """Strengths of EWC (λ), SI (c) and MAS (λ), LGM's weight, CURL's threshold in nats, batches between boundaries.
 
