@@ -24,7 +24,7 @@ CHOSEN: dict[str, Any] = {
 }
 """Strengths of EWC (λ), SI (c) and MAS (λ), LGM's weight, CURL's threshold in nats, batches between boundaries.
 
-Chosen on the grid, by `vase.experiments.rivals.strengths`; CURL's threshold in colour is a guess from the loss there.
+Chosen on the grid, by `vase.experiments.rivals.strengths`; CURL's threshold in colour is a guess.
 """
 GRIDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ewc": ("strength", (0.01, 0.1, 1, 10, 100, 1_000, 10_000)),
