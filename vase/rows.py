@@ -138,15 +138,16 @@ The first environment has `from` and `change` None. Runs of earlier versions lac
 class ProbeRow(TypedDict):
     """The score of one probe: accuracy of "identity", mse and pixels of "position".
 
-    `mode` says which probe: the appendix's, trained beside the learner ("online" or "periodic"), or a fresh one on the
-    frozen encoder ("frozen"), which also has the number of its test images and the standard error of its score.
+    `mode` says which probe: the appendix's, trained beside the learner ("online" or "periodic"), a fresh one on the
+    frozen encoder ("frozen"), or the fresh one of the last visit's end, on the codes of today ("kept"). The last two
+    also have the number of test images and the standard error of the score.
     """
 
     kind: Literal["probe"]
     step: int
     world: str
     probe: Literal["identity", "position"]
-    mode: Literal["online", "periodic", "frozen"]
+    mode: Literal["online", "periodic", "frozen", "kept"]
     accuracy: NotRequired[float]
     mse: NotRequired[float]
     pixels: NotRequired[float]

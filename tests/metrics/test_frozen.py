@@ -173,3 +173,43 @@ def test_probes_leave_global_random_states_alone() -> None:
 def test_bad_settings_are_named() -> None:
     with pytest.raises(ValueError, match="updates is 0"):
         FrozenSettings(updates=0)
+
+
+class Turned(Pixels):
+    """The same information in codes of another meaning: latents change their signs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sign = 1.0
+
+    def posterior(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean, std = super().posterior(images)
+        return mean * np.float32(self.sign), std
+
+
+def test_a_kept_probe_notices_that_codes_changed_their_meaning() -> None:
+    probes, model = suite(), Turned()
+    assert {row["mode"] for row in probes.score(model, 1, ["a"])} == {"frozen"}  # the visit has not ended
+    ended = probes.score(model, 2, ["a"], keep="a")
+    fresh, kept = ([row for row in ended if row["mode"] == mode] for mode in ("frozen", "kept"))
+    assert [{**row, "mode": "frozen"} for row in kept] == fresh  # it is the same probe
+    same = [row for row in probes.score(model, 3, ["a", "b"]) if row["mode"] == "kept"]
+    assert [{**row, "step": 2} for row in same] == kept  # and world b was never kept
+    model.sign = -1.0
+    turned = {(row["mode"], row["probe"]): row for row in probes.score(model, 4, ["a"])}
+    assert turned["frozen", "identity"]["accuracy"] > 0.9
+    assert turned["frozen", "position"]["mse"] < 0.03
+    assert turned["kept", "identity"]["accuracy"] < 0.5
+    assert turned["kept", "position"]["mse"] > 0.2
+    again = [row for row in probes.score(model, 5, ["a"], keep="a") if row["mode"] == "kept"]
+    assert again[0]["accuracy"] > 0.9  # the next visit's end keeps another one
+
+
+def test_kept_probes_are_saved_and_loaded() -> None:
+    probes, model = suite(), Turned()
+    assert probes.state_dict() == {}
+    probes.score(model, 1, keep="a")
+    model.sign = 0.5
+    loaded = suite()
+    loaded.load_state_dict(probes.state_dict())
+    assert loaded.score(model, 2) == probes.score(model, 2)

@@ -64,8 +64,8 @@ def test_a_run_with_probes_and_a_learner_without_a_decoder(tmp_path: Path) -> No
     names = {name for _, scalars in told.scalars for name in scalars}
     assert names == {
         "learner/loss",
-        *(f"{kind}accuracy/{world}" for kind in ("", "frozen ") for world in ("moving-digits", "digits:12")),
-        *(f"{kind}{score}/moving-digits" for kind in ("", "frozen ") for score in ("mse", "pixels")),
+        *(f"{kind}accuracy/{world}" for kind in ("", "frozen ", "kept ") for world in ("moving-digits", "digits:12")),
+        *(f"{kind}{score}/moving-digits" for kind in ("", "frozen ", "kept ") for score in ("mse", "pixels")),
     }
     assert [step for step, scalars in told.scalars if "learner/loss" in scalars] == [10, 20]
     assert told.pictures == []

@@ -151,7 +151,12 @@ def test_frozen_probes_change_no_other_row(tmp_path: Path) -> None:
     frozen = {every: [row for row in found if row.get("mode") == "frozen"] for every, found in rows.items()}
     assert [{row["step"] for row in frozen[every]} for every in (0, 1)] == [{4, 8}, {2, 4, 6, 8}]
     assert [row for row in frozen[1] if row["step"] in (4, 8)] == frozen[0]
-    others = [[row for row in found if row.get("mode") != "frozen"] for found in rows.values()]
+    kept = {every: [row for row in found if row.get("mode") == "kept"] for every, found in rows.items()}
+    assert [[row["step"] for row in kept[every] if row["world"] == "moving-digits"] for every in (0, 1)] == [
+        [4, 4, 8, 8],  # since the end of its visit, identity and position
+        [4, 4, 6, 6, 8, 8],
+    ]
+    others = [[row for row in found if row.get("mode") not in ("frozen", "kept")] for found in rows.values()]
     assert others[0] == others[1]
     assert (tmp_path / "0" / "checkpoints").exists()
 
@@ -160,7 +165,7 @@ def test_online_probes_and_no_probes(tmp_path: Path) -> None:
     short = {"stream": "digits*6", "batch_size": 8, "probe_every": 3, "device": "cpu"}
     train(tmp_path / "online", RunSettings.of("smoke", probes="online", **short))
     rows = kinds(tmp_path / "online")["probe"]
-    assert [(r["step"], r["mode"]) for r in rows] == [(3, "online"), (6, "online"), (6, "frozen")]
+    assert [(r["step"], r["mode"]) for r in rows] == [(3, "online"), (6, "online"), (6, "frozen"), (6, "kept")]
     found = train(tmp_path / "none", RunSettings.of("smoke", probes="none", **short))
     assert "probe" not in kinds(tmp_path / "none")
     assert found["identity"] == {"worlds": {}, "mean": {"best": None, "change": None}}

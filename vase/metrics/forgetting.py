@@ -14,8 +14,9 @@ from vase.rows import Row
 from vase.worlds.timeline import Timeline
 
 Metric = Literal["accuracy", "mse", "pixels"]
-Probes = Literal["appendix", "frozen"]
-"""Which probes: the appendix's, trained beside the learner, or fresh ones on the frozen encoder."""
+Probes = Literal["appendix", "frozen", "kept"]
+"""Which probes: the appendix's, trained beside the learner; fresh ones on the frozen encoder; or "kept" ones, which
+were fresh when the last visit to their world ended, on the codes of today."""
 Stages = Sequence[tuple[str, int]]  # (world, steps) in the order of the stream
 
 
@@ -124,7 +125,12 @@ def probe_rows(rows: Iterable[Row], probes: Probes = "appendix") -> list[Row]:
     """The rows of these probes. Rows that do not say their mode are the appendix's."""
     if probes not in get_args(Probes):
         raise ValueError(f"probes is {probes!r}; there are {', '.join(get_args(Probes))}")
-    return [row for row in rows if row.get("kind") == "probe" and (row.get("mode") == "frozen") == (probes == "frozen")]
+    return [row for row in rows if row.get("kind") == "probe" and _kind_of(row.get("mode")) == probes]
+
+
+def _kind_of(mode: str | None) -> Probes:
+    kinds: dict[str | None, Probes] = {"frozen": "frozen", "kept": "kept"}
+    return kinds.get(mode, "appendix")
 
 
 def score_error(rows: Iterable[Row], metric: Metric = "accuracy", worlds: Iterable[str] | None = None) -> PerWorld:

@@ -5,6 +5,10 @@ behind when the representation moves, and both look like a change of the represe
 fresh probe from the same initial weights, on the same images with the same noise, until its learning rate has fallen
 to zero, and tests it on every held-out picture. Two scores differ only if the encoder does.
 
+A fresh probe does not notice that codes have changed their meaning, as long as they still tell as much. Those who use
+codes do: their classifier was trained once. So the probe of a world is also kept when its visit ends, and is tested on
+the codes of later encoders without being trained again (rows of mode "kept").
+
 The probe is the appendix's, two hidden layers of ReLU units on z ~ q(z|x), with 128 units instead of 256. Latents are
 standardised and weighted by the share of their variance that is signal, Var(μ)/(Var(μ) + E[σ²]), without which the
 noise of unused latents has to be unlearnt first.
@@ -15,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -118,8 +122,47 @@ def image_scores(
     return scores
 
 
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A trained probe with the scales of its inputs and, for a position, of its targets."""
+
+    probe: Probe
+    inputs: Scale
+    targets: Scale | None = None
+
+    def scores(self, codes: Codes, noise: Float[Tensor, "draws B N"]) -> Float[np.ndarray, " B"]:
+        """The score of each image, averaged over draws of z ~ q(z|x)."""
+        z = self.inputs(codes.mean + codes.std * noise)
+        return image_scores(self.probe, z, codes.targets[self.probe.kind], self.targets)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Enough to read as before; the probe's optimiser is not part of it."""
+        targets = None if self.targets is None else self.targets._asdict()
+        return {"network": self.probe.network.state_dict(), "inputs": self.inputs._asdict(), "targets": targets}
+
+    @classmethod
+    def from_state(cls, kind: Kind, state: Mapping[str, Any]) -> Reader:
+        """The reader of a `state_dict()`."""
+        weights = state["network"]
+        (hidden, inputs), outputs = weights["0.weight"].shape, len(weights["4.bias"])
+        probe = Probe(kind, inputs, outputs, hidden=hidden)
+        probe.network.load_state_dict(weights)
+        return cls(probe, Scale(**state["inputs"]), None if state["targets"] is None else Scale(**state["targets"]))
+
+
+def train_reader(kind: Kind, codes: Codes, outputs: int, settings: FrozenSettings, *, seed: int) -> Reader:
+    """A fresh probe, trained on codes that are scaled by their reliability and, for a position, on scaled targets."""
+    target, scale, targets = codes.targets[kind], reliability_scale(codes.mean, codes.std), None
+    if kind == "position":
+        deviation = target.double().std(0, correction=0).float()
+        targets = Scale(target.mean(0), 1 / deviation.clamp(min=1e-6))
+    goal = {kind: target if targets is None else targets(target)}
+    scaled = Codes(scale(codes.mean), codes.std * scale.weight, goal)
+    return Reader(train_probe(kind, scaled, outputs, settings, seed=seed), scale, targets)
+
+
 class FrozenProbes:
-    """Scores of fresh probes on a frozen encoder. Nothing is kept from one score to the next.
+    """Scores of fresh probes on a frozen encoder, and of those that were kept when a visit to their world ended.
 
     `worlds` maps a name to the world to learn from and the held-out world, as for `ProbeSuite`. Images, noise and
     initial weights depend on the seed and the world only. An error is the standard error from resampling test images.
@@ -131,13 +174,16 @@ class FrozenProbes:
         self.worlds = dict(worlds)
         self.settings = settings or FrozenSettings()
         self.seed = seed
+        self.kept: dict[tuple[str, Kind], Reader] = {}
 
-    def score(self, learner: Learner, step: int, names: Iterable[str] | None = None) -> list[Row]:
-        """Probe rows of the named worlds, all by default."""
+    def score(
+        self, learner: Learner, step: int, names: Iterable[str] | None = None, *, keep: str | None = None
+    ) -> list[Row]:
+        """Probe rows of the named worlds, all by default. Fresh probes of the world `keep` are kept from now on."""
         wanted = self.worlds if names is None else set(names)
-        return [row for name in self.worlds if name in wanted for row in self._rows(learner, step, name)]
+        return [row for name in self.worlds if name in wanted for row in self._rows(learner, step, name, name == keep)]
 
-    def _rows(self, learner: Learner, step: int, name: str) -> list[Row]:
+    def _rows(self, learner: Learner, step: int, name: str, keep: bool) -> list[Row]:
         rows: list[Row] = []
         settings, (source, held_out) = self.settings, self.worlds[name]
         seeds = [self.seed, list(self.worlds).index(name), _SALT]
@@ -146,25 +192,43 @@ class FrozenProbes:
             return rows
         codes = encode(learner, source.sample(settings.train_images, np.random.default_rng([*seeds, 1])))
         test = encode(learner, images)
-        scale = reliability_scale(codes.mean, codes.std)
         generator = torch.Generator().manual_seed(_number(*seeds, 2))
-        z = scale(test.mean + test.std * torch.randn((settings.draws, *test.mean.shape), generator=generator))
+        noise = torch.randn((settings.draws, *test.mean.shape), generator=generator)
         for kind in kinds:
-            target = codes.targets[kind]
-            deviation = target.double().std(0, correction=0).float() if kind == "position" else None
-            centred = None if deviation is None else Scale(target.mean(0), 1 / deviation.clamp(min=1e-6))
-            goal = {kind: target if centred is None else centred(target)}
-            outputs = 2 if kind == "position" else 1 + int(max(target.max(), test.targets[kind].max()))
-            scaled = Codes(scale(codes.mean), codes.std * scale.weight, goal)
-            probe = train_probe(kind, scaled, outputs, settings, seed=_number(*seeds, 3, int(kind == "position")))
-            scores = image_scores(probe, z, test.targets[kind], centred)
-            value = float(scores.mean())
-            row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": "frozen"}
-            row["accuracy" if kind == "identity" else "mse"] = value
-            if kind == "position" and (pixels := travel(source)) is not None:
-                row["pixels"] = math.sqrt(value) * pixels
-            rows.append({**row, "error": mean_error(scores), "images": len(scores)})
+            outputs = 2 if kind == "position" else 1 + int(max(part.targets[kind].max() for part in (codes, test)))
+            fresh = train_reader(kind, codes, outputs, settings, seed=_number(*seeds, 3, int(kind == "position")))
+            if keep:
+                self.kept[name, kind] = fresh
+            readers = {"frozen": fresh, "kept": self.kept.get((name, kind))}
+            for mode, reader in readers.items():
+                if reader is not None:
+                    row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": mode}
+                    rows.append({**row, **_columns(kind, reader.scores(test, noise), travel(source))})
         return rows
+
+    def state_dict(self) -> dict[str, Any]:
+        """The kept probes; fresh ones leave nothing behind."""
+        kept: dict[str, dict[str, Any]] = {}
+        for (name, kind), reader in self.kept.items():
+            kept.setdefault(name, {})[kind] = reader.state_dict()
+        return {"kept": kept} if kept else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue with the kept probes of a `state_dict()`."""
+        self.kept = {
+            (name, kind): Reader.from_state(kind, saved)
+            for name, kinds in state["kept"].items()
+            for kind, saved in kinds.items()
+        }
+
+
+def _columns(kind: Kind, scores: Float[np.ndarray, " B"], pixels: int | None) -> Row:
+    """The score of a row, with its standard error over test images; of a position also in pixels, if it has any."""
+    value = float(scores.mean())
+    row: Row = {"accuracy" if kind == "identity" else "mse": value}
+    if kind == "position" and pixels is not None:
+        row["pixels"] = math.sqrt(value) * pixels
+    return {**row, "error": mean_error(scores), "images": len(scores)}
 
 
 def _number(*entropy: int) -> int:

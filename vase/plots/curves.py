@@ -174,7 +174,7 @@ def draw_scores(axis: Axes, record: Record, metric: Metric, probes: Probes = "ap
         before = steps <= first
         axis.plot(steps[before], values[before], color=colour, linewidth=1.2, alpha=0.7, linestyle=":", zorder=2)
         later = steps >= max(steps[before], default=first)
-        marker = "o" if probes == "frozen" else ""  # seldom scored: one point is no line
+        marker = "" if probes == "appendix" else "o"  # seldom scored: one point is no line
         axis.plot(steps[later], values[later], color=colour, linewidth=1.1, marker=marker, markersize=4, zorder=3)
         for span in spans:
             during = (steps >= span.start) & (steps <= span.end)

@@ -118,18 +118,24 @@ class Probes(Callback):
 
 @dataclass
 class Frozen(Callback):
-    """Rows of fresh probes on the frozen encoder, for the worlds met so far: nothing is kept between two scores."""
+    """Rows of fresh and of kept probes on the frozen encoder, for the worlds met so far."""
 
     suite: FrozenProbes
     every: int
     """Steps between two scores; 0 for none within a stage. The end of each stage is always scored."""
 
     def on_step(self, run: Run, step: Step) -> list[Row]:
-        due = self.every > 0 and run.step % self.every == 0
-        if not due and not run.plan.timeline.ends_stage(run.step):
+        due, ends = self.every > 0 and run.step % self.every == 0, run.plan.timeline.ends_stage(run.step)
+        if not due and not ends:
             return []
         met = {span.name for span in run.plan.timeline.until(run.step)}
-        return self.suite.score(run.learner, run.step, met)
+        return self.suite.score(run.learner, run.step, met, keep=run.world if ends else None)
+
+    def state_dict(self) -> State:
+        return self.suite.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.suite.load_state_dict(state)
 
 
 @dataclass

@@ -39,6 +39,7 @@ def summary(run_dir: str | os.PathLike[str]) -> dict[str, Any]:
         **_probed(record, "appendix"),
         "probes": sorted({row["mode"] for row in probe_rows(record.rows)}),
         "frozen": _probed(record, "frozen"),
+        "kept": _probed(record, "kept"),
         "seconds": round(seconds, 1),
         "learning_seconds": round(sum(s.get("learning", 0.0) for s in segments), 1),
         "steps_per_second": round(timed / seconds, 2) if seconds else None,
@@ -116,8 +117,9 @@ def describe(found: dict[str, Any]) -> str:
     """The summary in sentences and small tables."""
     parts = [[_headline(found), *_switch_lines(found)], _latent_lines(found)]
     parts.append(_score_lines(found, f"{' and '.join(found['probes'])} probes"))
-    if "frozen" in found:  # not in summaries of earlier versions
-        parts.append(_score_lines(found["frozen"], "fresh probes on the frozen encoder"))
+    for mode, name in (("frozen", "fresh probes on the frozen encoder"), ("kept", "probes kept since the visit ended")):
+        if mode in found:  # not in summaries of earlier versions
+            parts.append(_score_lines(found[mode], name))
     parts.append([_speed(found)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 

@@ -77,8 +77,8 @@ class Tracker(Callback):
     def on_row(self, run: Run, row: AnyRow) -> None:
         """Send the scores of probes."""
         if row["kind"] == "probe":
-            frozen = "frozen " if row.get("mode") == "frozen" else ""
-            scores = {f"{frozen}{name}/{row['world']}": row[name] for name in _SCORES if name in row}
+            mode = f"{row['mode']} " if row.get("mode") in ("frozen", "kept") else ""
+            scores = {f"{mode}{name}/{row['world']}": row[name] for name in _SCORES if name in row}
             self.log_scalars(scores, run.step)
 
     def on_end(self, run: Run) -> None:

@@ -71,10 +71,16 @@ def stage_lengths(results: Results) -> str:
     return ", ".join(f"{n:,}" for n in sorted({steps for run in results.runs for _, steps in run.timeline.stages}))
 
 
+PROBES: dict[Probes, str] = {
+    "frozen": "fresh probes on the frozen encoder",
+    "kept": "probes kept since the end of a visit",
+}
+
+
 def note(results: Results, probes: Probes = "appendix") -> str:
     """Where the numbers of a table come from."""
     modes = sorted({mode for run in results.runs for mode in run.summary["probes"]})
-    told = f"{' and '.join(modes) or 'no'} probes" if probes == "appendix" else "fresh probes on the frozen encoder"
+    told = f"{' and '.join(modes) or 'no'} probes" if probes == "appendix" else PROBES[probes]
     return (
         f"Preset {results.preset}, {stage_lengths(results)} steps per stage, {told}; "
         "mean ± standard deviation over seeds."

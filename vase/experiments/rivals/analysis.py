@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from vase.experiments.common.conditions import OURS
 from vase.experiments.common.numbers import Numbers, best, change, last, note, percent, tenthousandths
@@ -11,17 +11,19 @@ from vase.experiments.results import Result, Results
 from vase.experiments.rivals.settings import NAMES, STORES_IMAGES
 from vase.experiments.rivals.strengths import LEEWAY, strengths
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
-from vase.metrics.forgetting import Metric
+from vase.metrics.forgetting import Metric, Probes
 from vase.worlds.spec import title
 
+Score = Callable[[Sequence[Result], Metric, None, Probes], Numbers]
 _COLUMNS = (
     *("method", "told boundaries", "seeds", "ID max (%)", "ID change (%)", "ID end (%)"),
-    *("position min (1e-4)", "position change (1e-4)", "reconstruction", "dreams", "Rand index", "memory (MB)"),
-    "ms per step",
+    *("position min (1e-4)", "position change (1e-4)", "ID change, kept (%)", "position change, kept (1e-4)"),
+    *("reconstruction", "dreams", "Rand index", "memory (MB)", "ms per step"),
 )
 _NOTES = (
     "ID: class, read from the frozen encoder, averaged over worlds. max, min: best while a world is trained on. "
-    "change: worst afterwards less best. end: at the end of the stream, all worlds. reconstruction (squared error of a "
+    "change: worst afterwards less best. end: at the end of the stream, all worlds. kept: read by the probe that was "
+    "trained when the visit ended, and never again. reconstruction (squared error of a "
     "pixel × 1000) and dreams (Fréchet distance) at the end, averaged over worlds; dreams of methods without "
     "environments are of all worlds at once.",
     "Rand index: between worlds and environments that are inferred for held-out batches. memory: beyond live weights "
@@ -63,9 +65,14 @@ def at_the_end(runs: Sequence[Result], name: str, world: str | None = None) -> N
 
 
 def scores(runs: Sequence[Result]) -> list[Spread]:
-    """Identity and position by probes on the frozen encoder."""
+    """Identity and position by fresh probes on the frozen encoder."""
     identity = [percent(score(runs, "accuracy", None, "frozen")) for score in (best, change, last)]
     return identity + [tenthousandths(score(runs, "mse", None, "frozen")) for score in (best, change)]
+
+
+def kept(runs: Sequence[Result]) -> list[Spread]:
+    """Change of identity and position as read by probes that are kept: do codes still mean the same?"""
+    return [percent(change(runs, "accuracy", None, "kept")), tenthousandths(change(runs, "mse", None, "kept"))]
 
 
 def methods(results: Results) -> Table:
@@ -79,23 +86,24 @@ def methods(results: Results) -> Table:
             spread(memory(runs), scale=1e-6, digits=2),
             spread(milliseconds(runs)),
         )
-        rows.append((name_of(condition.name), told(condition), len(runs), *scores(runs), *costs))
+        rows.append((name_of(condition.name), told(condition), len(runs), *scores(runs), *kept(runs), *costs))
     return Table(results.experiment.title, _COLUMNS, tuple(rows), (*_NOTES, note(results, "frozen")))
 
 
-_MEASURED: tuple[tuple[str, Metric, str, float, int], ...] = (
-    ("ID change (%)", "accuracy", "change", 1e2, -1),
-    ("position change (1e-4)", "mse", "change", 1e4, 1),
-    ("ID end (%)", "accuracy", "end", 1e2, -1),
+_MEASURED: tuple[tuple[str, Metric, Probes, Score, float, int], ...] = (
+    ("ID change (%)", "accuracy", "frozen", change, 1e2, -1),
+    ("position change (1e-4)", "mse", "frozen", change, 1e4, 1),
+    ("ID end (%)", "accuracy", "frozen", last, 1e2, -1),
+    ("ID change, kept (%)", "accuracy", "kept", change, 1e2, -1),
+    ("position change, kept (1e-4)", "mse", "kept", change, 1e4, 1),
 )
 
 
 def ranking(results: Results) -> Table:
     """Methods by forgetting and by what they know at the end, each against VASE in standard errors."""
     rows: list[tuple[Entry, ...]] = []
-    for name, metric, when, scale, sign in _MEASURED:
-        score = change if when == "change" else last
-        found = [(c, spread(score(runs, metric, None, "frozen"), scale=scale)) for c, runs in results.finished]
+    for name, metric, probes, score, scale, sign in _MEASURED:
+        found = [(c, spread(score(runs, metric, None, probes), scale=scale)) for c, runs in results.finished]
         ranked = sorted(((c, s) for c, s in found if s.values), key=lambda pair: sign * (pair[1].mean or 0.0))
         ours = next((s for c, s in ranked if c.name == OURS), None)
         for place, (condition, numbers) in enumerate(ranked, start=1):
@@ -104,7 +112,7 @@ def ranking(results: Results) -> Table:
             rows.append((name, place, name_of(condition.name), told(condition), images, numbers, behind))
     notes = (
         "behind: how much worse than VASE, in standard errors of the difference of the two means; negative: better. "
-        "images: whether real images of the past are kept.",
+        "images: whether real images of the past are stored. kept: read by the probe of the visit's end.",
         note(results, "frozen"),
     )
     columns = ("measure", "place", "method", "told boundaries", "images", "value", "behind")
