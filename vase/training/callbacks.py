@@ -94,7 +94,7 @@ class Run:
     rows: RowWriter | None = None
     """None on all workers but the first."""
     learning_seconds: float = 0.0
-    """Time that this process has spent in `partial_fit`."""
+    """Processor time that this process has spent in `partial_fit`, which a busy machine does not lengthen."""
     stopping: bool = False
     """Ctrl-C or SIGTERM was received: the run ends after this step."""
 

@@ -200,7 +200,7 @@ class Measures(Callback):
 
 
 class Timing(Callback):
-    """timing.json: wall time of this process and of those that it continues, and the processor time that was spent learning."""
+    """timing.json: wall time of this process and of those that it continues, and processor time spent learning."""
 
     def on_start(self, run: Run) -> None:
         self._earlier = [segment for segment in run.directory.timing() if segment["to"] <= run.step]

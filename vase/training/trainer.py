@@ -112,9 +112,9 @@ def _learn(run: Run, batch: Batch) -> None:
         batch = callback.on_batch(run, batch)
     if run.step - 1 in run.plan.schedule.switches:
         _tell_boundary(run.learner)
-    images, clock = run.distributed.shard(batch.images), time.perf_counter()
+    images, clock = run.distributed.shard(batch.images), time.process_time()
     step = run.learner.partial_fit(images)
-    run.learning_seconds += time.perf_counter() - clock
+    run.learning_seconds += time.process_time() - clock
     for callback in run.callbacks:
         run.write(callback.on_step(run, step))
     if run.plan.timeline.ends_stage(run.step):

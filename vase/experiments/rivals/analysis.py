@@ -27,7 +27,8 @@ _NOTES = (
     "pixel × 1000) and dreams (Fréchet distance) at the end, averaged over worlds; dreams of methods without "
     "environments are of all worlds at once.",
     "Rand index: between worlds and environments that are inferred for held-out batches. memory: beyond live weights "
-    "and optimiser. told: the step at which a world changes; joint training has all worlds in every batch instead.",
+    "and optimiser. ms: of processor time. told: the step at which a world changes; joint training has all worlds in "
+    "every batch instead.",
 )
 
 
@@ -49,7 +50,7 @@ def memory(runs: Sequence[Result]) -> Numbers:
 
 
 def milliseconds(runs: Sequence[Result]) -> Numbers:
-    """Time of one `partial_fit`, one number per seed."""
+    """Processor time of one `partial_fit`, one number per seed."""
     spent = [(run.content.get("learning_seconds"), run.timeline.total) for run in runs]
     return [None if seconds is None else 1e3 * seconds / steps for seconds, steps in spent]
 
