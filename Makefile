@@ -12,8 +12,10 @@ OWN    := $(PIP) --no-build-isolation --editable
 
 setup: $(DEV)
 
-$(CORE): pyproject.toml constraints.txt locks/core.txt
+# torch first, if pip is configured with a folder that has a build of it: the index's asks for gigabytes of CUDA libraries.
+$(CORE): pyproject.toml constraints.txt locks/core.txt locks/torch.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(LOCKED) locks/torch.txt --no-index 2> /dev/null || true
 	$(LOCKED) locks/core.txt
 	$(OWN) .
 	touch $@

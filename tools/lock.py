@@ -1,10 +1,12 @@
-"""Write locks/core.txt and locks/dev.txt: exact versions with the SHA-256 of every wheel that the package index offers.
+"""Write the files of locks/: exact versions with the SHA-256 of every wheel that the package index offers.
 
     make lock    installs what pyproject.toml asks for, in the versions of constraints.txt, and runs this script
 
 Nothing is resolved or downloaded here: the packages are those that the installed vase-lifelong needs, without and with
 its extra `dev`. Hashes come from the pages of the configured index, for all platforms, and from local files where pip
-is configured to find packages in a folder: a build of torch for CPUs has another hash than the index's own.
+is configured to find packages in a folder: a build of torch for CPUs has another hash than the index's own. torch has a
+file of its own, which `make setup` installs from such folders first: pip prefers files whose hash the index states, so
+that it would fetch the index's build, and with it gigabytes of CUDA libraries.
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ def entry(name: str, version: str, hashes: Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Write both files."""
+    """Write the files."""
     source = collector()
     dev = closure(PROJECT, ["dev"]) | {name: distribution(name) for name in BUILD}
     core = closure(PROJECT, []).keys() | set(BUILD)
@@ -134,7 +136,7 @@ def main() -> int:
             return 1
         entries[name] = entry(name, version, hashes)
     (ROOT / "locks").mkdir(exist_ok=True)
-    for title, names in (("core", core), ("dev", dev)):
+    for title, names in (("torch", {"torch"}), ("core", core), ("dev", dev)):
         path = ROOT / "locks" / f"{title}.txt"
         path.write_text(HEAD.format(path=path.relative_to(ROOT)) + "".join(entries[name] for name in sorted(names)))
         print(f"{path.relative_to(ROOT)}: {len(names)} packages")

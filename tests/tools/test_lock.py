@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pip._internal.models.link import Link
 
+FILES = ("torch.txt", "core.txt", "dev.txt")
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("lock", ROOT / "tools" / "lock.py")
 assert spec is not None
@@ -63,3 +64,9 @@ def test_committed_locks_hold_the_pinned_versions(title: str) -> None:
     for block in re.split(r"(?m)^(?=\w)", text)[1:]:
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), block
     assert "://" not in text
+
+
+def test_torch_alone_is_locked_as_with_all_others() -> None:
+    blocks = [re.findall(r"(?m)^torch==.*\n(?: .*\n)*", (ROOT / "locks" / name).read_text()) for name in FILES]
+    assert len(blocks[0]) == 1
+    assert blocks[0] == blocks[1] == blocks[2]
