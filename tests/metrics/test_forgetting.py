@@ -119,6 +119,26 @@ def test_the_two_kinds_of_probes_are_kept_apart() -> None:
         probe_rows(rows, "best")  # type: ignore[arg-type]
 
 
+def kept(world: str, since: int, values: dict[int, float]) -> list[dict[str, Any]]:
+    return [{**row, "mode": "kept", "since": since} for row in identity(world, values)]
+
+
+def test_kept_probes_are_compared_with_their_first_score() -> None:
+    stages = [("a", 100), ("b", 100), ("a", 100), ("b", 100)]
+    rows = [
+        # since step 110: 0.8, at worst 0.7 until a comes back at 200, however it is read from then on
+        *kept("a", 110, {110: 0.80, 150: 0.70, 200: 0.72, 250: 0.10, 300: 0.10}),
+        *kept("a", 310, {310: 0.90, 350: 0.85, 400: 0.87}),
+        *kept("b", 210, {210: 0.60}),  # nothing later
+        *frozen("a", {100: 0.99, 200: 0.1}),
+    ]
+    assert forgetting(rows, stages, probes="kept").worlds == pytest.approx({"a": (-0.1 - 0.05) / 2})
+    assert maximum(rows, stages, probes="kept").worlds == {"a": 0.90, "b": 0.60}
+    errors = [{**row, "since": 110, "mode": "kept"} for row in position("a", {110: 0.002, 150: 0.005, 200: 0.003})]
+    assert forgetting(errors, stages, "mse", probes="kept").worlds == pytest.approx({"a": 0.003})
+    assert forgetting(rows, stages, worlds=["b"], probes="kept").worlds == {}
+
+
 def test_the_error_of_a_score_is_the_root_mean_square_over_scores() -> None:
     rows = [*frozen("a", {100: 0.8}, error=0.03), *frozen("a", {200: 0.7}, error=0.04), *frozen("b", {200: 0.7}), *ROWS]
     assert score_error(rows).worlds == pytest.approx({"a": math.sqrt(0.00125), "b": 0.01})

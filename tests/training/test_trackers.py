@@ -60,11 +60,13 @@ def test_no_pictures_if_none_are_wanted() -> None:
 
 def test_a_run_with_probes_and_a_learner_without_a_decoder(tmp_path: Path) -> None:
     told = Listener(every=10)
-    train(tmp_path / "cheap", cheap(probes="periodic", probe_every=10), callbacks=[told])
+    stream = "moving-digits*12,digits:12*12"
+    train(tmp_path / "cheap", cheap(stream=stream, probes="periodic", probe_every=10), callbacks=[told])
     names = {name for _, scalars in told.scalars for name in scalars}
     assert names == {
         "learner/loss",
-        *(f"{kind}accuracy/{world}" for kind in ("", "frozen ", "kept ") for world in ("moving-digits", "digits:12")),
+        *(f"{kind}accuracy/{world}" for kind in ("", "frozen ") for world in ("moving-digits", "digits:12")),
+        "kept accuracy/moving-digits",
         *(f"{kind}{score}/moving-digits" for kind in ("", "frozen ", "kept ") for score in ("mse", "pixels")),
     }
     assert [step for step, scalars in told.scalars if "learner/loss" in scalars] == [10, 20]

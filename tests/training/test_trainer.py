@@ -143,19 +143,20 @@ def test_rows_do_not_depend_on_time_or_place(reference: Path, tmp_path: Path) ->
 
 
 def test_frozen_probes_change_no_other_row(tmp_path: Path) -> None:
-    short = {"stream": "moving-digits*4,digits:12*4", "batch_size": 8, "probe_every": 2, "device": "cpu"}
+    short = {"stream": "moving-digits*4,digits:12*14", "batch_size": 8, "probe_every": 6, "device": "cpu"}
     rows = {}
     for every in (0, 1):
         train(tmp_path / str(every), RunSettings.of("smoke", measures=True, frozen_every=every, **short))
         rows[every] = [row for found in kinds(tmp_path / str(every)).values() for row in found]
     frozen = {every: [row for row in found if row.get("mode") == "frozen"] for every, found in rows.items()}
-    assert [{row["step"] for row in frozen[every]} for every in (0, 1)] == [{4, 8}, {2, 4, 6, 8}]
-    assert [row for row in frozen[1] if row["step"] in (4, 8)] == frozen[0]
+    assert [{row["step"] for row in frozen[every]} for every in (0, 1)] == [{4, 18}, {4, 6, 12, 18}]
+    assert [row for row in frozen[1] if row["step"] in (4, 18)] == frozen[0]
     kept = {every: [row for row in found if row.get("mode") == "kept"] for every, found in rows.items()}
-    assert [[row["step"] for row in kept[every] if row["world"] == "moving-digits"] for every in (0, 1)] == [
-        [4, 4, 8, 8],  # since the end of its visit, identity and position
-        [4, 4, 6, 6, 8, 8],
+    assert [[(row["step"], row["since"]) for row in kept[every][::2]] for every in (0, 1)] == [
+        [(14, 14), (18, 14)],  # since ten batches after the visit to moving digits, identity and position
+        [(14, 14), (18, 14)],
     ]
+    assert {row["world"] for row in kept[1]} == {"moving-digits"}
     others = [[row for row in found if row.get("mode") not in ("frozen", "kept")] for found in rows.values()]
     assert others[0] == others[1]
     assert (tmp_path / "0" / "checkpoints").exists()
@@ -165,7 +166,7 @@ def test_online_probes_and_no_probes(tmp_path: Path) -> None:
     short = {"stream": "digits*6", "batch_size": 8, "probe_every": 3, "device": "cpu"}
     train(tmp_path / "online", RunSettings.of("smoke", probes="online", **short))
     rows = kinds(tmp_path / "online")["probe"]
-    assert [(r["step"], r["mode"]) for r in rows] == [(3, "online"), (6, "online"), (6, "frozen"), (6, "kept")]
+    assert [(r["step"], r["mode"]) for r in rows] == [(3, "online"), (6, "online"), (6, "frozen")]
     found = train(tmp_path / "none", RunSettings.of("smoke", probes="none", **short))
     assert "probe" not in kinds(tmp_path / "none")
     assert found["identity"] == {"worlds": {}, "mean": {"best": None, "change": None}}

@@ -6,8 +6,9 @@ fresh probe from the same initial weights, on the same images with the same nois
 to zero, and tests it on every held-out picture. Two scores differ only if the encoder does.
 
 A fresh probe does not notice that codes have changed their meaning, as long as they still tell as much. Those who use
-codes do: their classifier was trained once. So the probe of a world is also kept when its visit ends, and is tested on
-the codes of later encoders without being trained again (rows of mode "kept").
+codes do: their classifier was trained once. So a probe of a world is also trained soon after its visit has ended, when
+the learner has noticed and has settled what it learnt there; it is kept, and tested on the codes of later encoders
+without being trained again (rows of mode "kept", which say since when).
 
 The probe is the appendix's, two hidden layers of ReLU units on z ~ q(z|x), with 128 units instead of 256. Latents are
 standardised and weighted by the share of their variance that is signal, Var(μ)/(Var(μ) + E[σ²]), without which the
@@ -17,7 +18,7 @@ noise of unused latents has to be unlearnt first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -161,8 +162,47 @@ def train_reader(kind: Kind, codes: Codes, outputs: int, settings: FrozenSetting
     return Reader(train_probe(kind, scaled, outputs, settings, seed=seed), scale, targets)
 
 
+class Kept(NamedTuple):
+    """A probe that is not trained any more."""
+
+    reader: Reader
+    since: int
+    """The step after which it was trained."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Probing:
+    """What the probes of a world are trained and tested on: codes of one encoder, always of the same images."""
+
+    codes: Codes
+    test: Codes
+    noise: Float[Tensor, "draws B N"]
+    seeds: tuple[int, ...]
+    kinds: Sequence[Kind]
+    """What can be read."""
+    pixels: int | None
+    """How far objects move."""
+
+    def train(self, kind: Kind, settings: FrozenSettings) -> Reader:
+        """A fresh probe."""
+        outputs = 2
+        if kind == "identity":
+            outputs = 1 + int(max(part.targets[kind].max() for part in (self.codes, self.test)))
+        seed = _number(*self.seeds, 3, int(kind == "position"))
+        return train_reader(kind, self.codes, outputs, settings, seed=seed)
+
+    def columns(self, kind: Kind, reader: Reader) -> Row:
+        """The score of a probe, with its standard error over test images; of a position also in pixels, if known."""
+        scores = reader.scores(self.test, self.noise)
+        value = float(scores.mean())
+        row: Row = {"accuracy" if kind == "identity" else "mse": value}
+        if kind == "position" and self.pixels is not None:
+            row["pixels"] = math.sqrt(value) * self.pixels
+        return {**row, "error": mean_error(scores), "images": len(scores)}
+
+
 class FrozenProbes:
-    """Scores of fresh probes on a frozen encoder, and of those that were kept when a visit to their world ended.
+    """Scores of fresh probes on a frozen encoder, and of those that were kept after a visit to their world.
 
     `worlds` maps a name to the world to learn from and the held-out world, as for `ProbeSuite`. Images, noise and
     initial weights depend on the seed and the world only. An error is the standard error from resampling test images.
@@ -174,61 +214,65 @@ class FrozenProbes:
         self.worlds = dict(worlds)
         self.settings = settings or FrozenSettings()
         self.seed = seed
-        self.kept: dict[tuple[str, Kind], Reader] = {}
+        self.kept: dict[tuple[str, Kind], Kept] = {}
 
-    def score(
-        self, learner: Learner, step: int, names: Iterable[str] | None = None, *, keep: str | None = None
-    ) -> list[Row]:
-        """Probe rows of the named worlds, all by default. Fresh probes of the world `keep` are kept from now on."""
+    def score(self, learner: Learner, step: int, names: Iterable[str] | None = None) -> list[Row]:
+        """Probe rows of the named worlds, all by default: of fresh probes, and of those kept before this step."""
         wanted = self.worlds if names is None else set(names)
-        return [row for name in self.worlds if name in wanted for row in self._rows(learner, step, name, name == keep)]
-
-    def _rows(self, learner: Learner, step: int, name: str, keep: bool) -> list[Row]:
         rows: list[Row] = []
+        for name in self.worlds:
+            probing = self._probing(learner, name) if name in wanted else None
+            if probing is None:
+                continue
+            for kind in probing.kinds:
+                row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind}
+                fresh = probing.train(kind, self.settings)
+                rows.append({**row, "mode": "frozen", **probing.columns(kind, fresh)})
+                kept = self.kept.get((name, kind))
+                if kept is not None and kept.since < step:
+                    rows.append({**row, "mode": "kept", "since": kept.since, **probing.columns(kind, kept.reader)})
+        return rows
+
+    def keep(self, learner: Learner, step: int, name: str) -> list[Row]:
+        """Train probes of a world and keep them from now on, instead of earlier ones. Their rows."""
+        probing = self._probing(learner, name)
+        rows: list[Row] = []
+        if probing is None:
+            return rows
+        for kind in probing.kinds:
+            reader = probing.train(kind, self.settings)
+            self.kept[name, kind] = Kept(reader, step)
+            row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": "kept", "since": step}
+            rows.append({**row, **probing.columns(kind, reader)})
+        return rows
+
+    def _probing(self, learner: Learner, name: str) -> _Probing | None:
+        """Codes of a world; None if nothing can be read from them."""
         settings, (source, held_out) = self.settings, self.worlds[name]
-        seeds = [self.seed, list(self.worlds).index(name), _SALT]
+        seeds = (self.seed, list(self.worlds).index(name), _SALT)
         images = all_pictures(held_out, settings.test_images, np.random.default_rng([*seeds, 0]))
         if not (kinds := probed_kinds(images.factors)):
-            return rows
+            return None
         codes = encode(learner, source.sample(settings.train_images, np.random.default_rng([*seeds, 1])))
         test = encode(learner, images)
         generator = torch.Generator().manual_seed(_number(*seeds, 2))
         noise = torch.randn((settings.draws, *test.mean.shape), generator=generator)
-        for kind in kinds:
-            outputs = 2 if kind == "position" else 1 + int(max(part.targets[kind].max() for part in (codes, test)))
-            fresh = train_reader(kind, codes, outputs, settings, seed=_number(*seeds, 3, int(kind == "position")))
-            if keep:
-                self.kept[name, kind] = fresh
-            readers = {"frozen": fresh, "kept": self.kept.get((name, kind))}
-            for mode, reader in readers.items():
-                if reader is not None:
-                    row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": mode}
-                    rows.append({**row, **_columns(kind, reader.scores(test, noise), travel(source))})
-        return rows
+        return _Probing(codes, test, noise, seeds, kinds, travel(source))
 
     def state_dict(self) -> dict[str, Any]:
         """The kept probes; fresh ones leave nothing behind."""
         kept: dict[str, dict[str, Any]] = {}
-        for (name, kind), reader in self.kept.items():
-            kept.setdefault(name, {})[kind] = reader.state_dict()
+        for (name, kind), (reader, since) in self.kept.items():
+            kept.setdefault(name, {})[kind] = {**reader.state_dict(), "since": since}
         return {"kept": kept} if kept else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue with the kept probes of a `state_dict()`."""
         self.kept = {
-            (name, kind): Reader.from_state(kind, saved)
+            (name, kind): Kept(Reader.from_state(kind, saved), saved["since"])
             for name, kinds in state["kept"].items()
             for kind, saved in kinds.items()
         }
-
-
-def _columns(kind: Kind, scores: Float[np.ndarray, " B"], pixels: int | None) -> Row:
-    """The score of a row, with its standard error over test images; of a position also in pixels, if it has any."""
-    value = float(scores.mean())
-    row: Row = {"accuracy" if kind == "identity" else "mse": value}
-    if kind == "position" and pixels is not None:
-        row["pixels"] = math.sqrt(value) * pixels
-    return {**row, "error": mean_error(scores), "images": len(scores)}
 
 
 def _number(*entropy: int) -> int:

@@ -13,6 +13,7 @@ from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import EnvironmentView, Step
 from vase.metrics.detection import compare_switch
+from vase.metrics.forgetting import KEEP_AFTER
 from vase.metrics.frozen import FrozenProbes
 from vase.metrics.latents import moves, position_latents
 from vase.metrics.probes import ProbeSettings, ProbeSuite
@@ -125,11 +126,14 @@ class Frozen(Callback):
     """Steps between two scores; 0 for none within a stage. The end of each stage is always scored."""
 
     def on_step(self, run: Run, step: Step) -> list[Row]:
-        due, ends = self.every > 0 and run.step % self.every == 0, run.plan.timeline.ends_stage(run.step)
-        if not due and not ends:
-            return []
-        met = {span.name for span in run.plan.timeline.until(run.step)}
-        return self.suite.score(run.learner, run.step, met, keep=run.world if ends else None)
+        timeline, ended = run.plan.timeline, run.step - KEEP_AFTER
+        rows: list[Row] = []
+        if timeline.ends_stage(ended) and (world := timeline.world_at(ended)) != run.world:
+            rows += self.suite.keep(run.learner, run.step, world)
+        if timeline.ends_stage(run.step) or (self.every > 0 and run.step % self.every == 0):
+            met = {span.name for span in timeline.until(run.step)}
+            rows += self.suite.score(run.learner, run.step, met)
+        return rows
 
     def state_dict(self) -> State:
         return self.suite.state_dict()

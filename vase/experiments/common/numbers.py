@@ -73,7 +73,7 @@ def stage_lengths(results: Results) -> str:
 
 PROBES: dict[Probes, str] = {
     "frozen": "fresh probes on the frozen encoder",
-    "kept": "probes kept since the end of a visit",
+    "kept": "probes kept since a visit",
 }
 
 

@@ -11,7 +11,7 @@ from vase.experiments.results import Result, Results
 from vase.experiments.rivals.settings import NAMES, STORES_IMAGES
 from vase.experiments.rivals.strengths import LEEWAY, strengths
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
-from vase.metrics.forgetting import Metric, Probes
+from vase.metrics.forgetting import KEEP_AFTER, Metric, Probes
 from vase.worlds.spec import title
 
 Score = Callable[[Sequence[Result], Metric, None, Probes], Numbers]
@@ -22,9 +22,10 @@ _COLUMNS = (
 )
 _NOTES = (
     "ID: class, read from the frozen encoder, averaged over worlds. max, min: best while a world is trained on. "
-    "change: worst afterwards less best. end: at the end of the stream, all worlds. kept: read by the probe that was "
-    "trained when the visit ended, and never again. reconstruction (squared error of a "
-    "pixel × 1000) and dreams (Fréchet distance) at the end, averaged over worlds; dreams of methods without "
+    "change: worst afterwards less best. end: at the end of the stream, all worlds. kept: read by a probe that was "
+    f"trained {KEEP_AFTER} batches after the visit, and never again; worst later score less its first. "
+    "reconstruction (squared error of a pixel × 1000) and dreams (Fréchet distance) at the end, averaged over "
+    "worlds; dreams of methods without "
     "environments are of all worlds at once.",
     "Rand index: between worlds and environments that are inferred for held-out batches. memory: beyond live weights "
     "and optimiser. ms: of processor time. told: the step at which a world changes; joint training has all worlds in "
@@ -113,7 +114,7 @@ def ranking(results: Results) -> Table:
             rows.append((name, place, name_of(condition.name), told(condition), images, numbers, behind))
     notes = (
         "behind: how much worse than VASE, in standard errors of the difference of the two means; negative: better. "
-        "images: whether real images of the past are stored. kept: read by the probe of the visit's end.",
+        "images: whether real images of the past are stored. kept: read by a probe trained soon after the visit.",
         note(results, "frozen"),
     )
     columns = ("measure", "place", "method", "told boundaries", "images", "value", "behind")
