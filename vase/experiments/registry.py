@@ -16,6 +16,7 @@ EXPERIMENTS = {
     "few-latents": "vase.experiments.ablation.settings:FEW_LATENTS",
     "three-stage": "vase.experiments.three_stage.settings:THREE_STAGE",
     "five-datasets": "vase.experiments.five_datasets.settings:FIVE_DATASETS",
+    "five-longer": "vase.experiments.five_datasets.settings:FIVE_LONGER",
     "sensitivity": "vase.experiments.sensitivity.settings:SENSITIVITY",
     "returns": "vase.experiments.returns.settings:RETURNS",
     "twelve-worlds": "vase.experiments.twelve_worlds.settings:TWELVE_WORLDS",

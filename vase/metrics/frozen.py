@@ -65,6 +65,10 @@ class Scale(NamedTuple):
         """Scaled codes."""
         return (z - self.centre) * self.weight
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """Both tensors by their names."""
+        return {"centre": self.centre, "weight": self.weight}
+
 
 def reliability_scale(mean: Float[Tensor, "B N"], std: Float[Tensor, "B N"]) -> Scale:
     """Standardise z and weight each latent by ρ = Var(μ) / (Var(μ) + E[σ²]), relative to the largest ρ.
@@ -138,8 +142,8 @@ class Reader:
 
     def state_dict(self) -> dict[str, Any]:
         """Enough to read as before; the probe's optimiser is not part of it."""
-        targets = None if self.targets is None else self.targets._asdict()
-        return {"network": self.probe.network.state_dict(), "inputs": self.inputs._asdict(), "targets": targets}
+        targets = None if self.targets is None else self.targets.state_dict()
+        return {"network": self.probe.network.state_dict(), "inputs": self.inputs.state_dict(), "targets": targets}
 
     @classmethod
     def from_state(cls, kind: Kind, state: Mapping[str, Any]) -> Reader:

@@ -1,15 +1,24 @@
-"""Figure 3 of the paper, from saved results."""
+"""Figure 3 of the paper, and reconstructions of every class, from saved results."""
 
 from __future__ import annotations
 
 from matplotlib.figure import Figure
 
 from vase.experiments.common.conditions import OURS, heading
-from vase.experiments.common.figures import LATENT_KEY, draw_latents, draw_stream, figure_data, traversal_height
+from vase.experiments.common.figures import (
+    LATENT_KEY,
+    draw_latents,
+    draw_stream,
+    figure_data,
+    pictures,
+    traversal_height,
+)
 from vase.experiments.results import Results
 from vase.plots.curves import label_steps
 from vase.plots.latents import state_legend
+from vase.plots.pictures import draw_rows
 from vase.plots.style import new_figure, styled
+from vase.worlds.spec import title
 
 
 def figure3(results: Results) -> Figure:
@@ -27,4 +36,20 @@ def figure3(results: Results) -> Figure:
         axes = below.subplots(2, 1, sharex=True, height_ratios=[0.8, 3])
         draw_stream(axes, results, OURS, ["accuracy"], width=14, prefix="B  ")
         label_steps(axes[-1], first.record)
+    return figure
+
+
+def reconstructions(results: Results) -> Figure:
+    """The first held-out image of each class of every world, above its reconstruction at the end of the stream."""
+    run = results.first(OURS)
+    images, worlds = pictures(run), run.timeline.worlds
+    with styled():
+        figure = new_figure(11, 1.15 * len(worlds))
+        axes = figure.subplots((len(worlds) + 1) // 2, 2, squeeze=False).flatten()
+        for axis in axes:
+            axis.set_axis_off()
+        for axis, world in zip(axes, worlds, strict=False):
+            real, again = images[f"recognition-{world}"]
+            draw_rows(axis, {"image": real, "reconstruction": again})
+            axis.set_title(title(world), fontsize=9)
     return figure

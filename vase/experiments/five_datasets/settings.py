@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vase.experiments.common.conditions import ENTANGLED, ENTANGLED_LOSS, FIGURES, OURS, TABLES
 from vase.experiments.experiment import Condition, Experiment
 
 STREAM = "moving-mnist,fashion,inverse-fashion,mnist,moving-fashion"
 ALONE = "alone-"
 """Before the name of a world that a learner meets and no other."""
-_PLASTICITY = "vase.experiments.five_datasets.plasticity:"
+_HERE = "vase.experiments.five_datasets."
 
 FIVE_DATASETS = Experiment(
     name="five-datasets",
@@ -21,7 +23,19 @@ FIVE_DATASETS = Experiment(
         Condition(ENTANGLED, ENTANGLED_LOSS, seeds=(0,), shown=True),
         *(Condition(ALONE + world, seeds=(0, 1), stream=world) for world in STREAM.split(",")),
     ),
-    tables={**{name: f"{_PLASTICITY}{name}" for name in ("plasticity", "latents")}, **TABLES},
-    figures={"figure3": "vase.experiments.five_datasets.figures:figure3", **FIGURES},
+    tables={**{name: f"{_HERE}analysis:{name}" for name in ("plasticity", "latents")}, **TABLES},
+    figures={"figure3": f"{_HERE}figures:figure3", **FIGURES},
     options={"probe_every": 500, "frozen_every": 0},
+)
+
+FIVE_LONGER = replace(
+    FIVE_DATASETS,
+    name="five-longer",
+    title="the five worlds with stages three times as long: what does a stranger recognise in reconstructions?",
+    steps={"laptop": 6_000},
+    conditions=(replace(FIVE_DATASETS.condition(OURS), seeds=(0,)),),
+    tables={"recognition": f"{_HERE}analysis:recognition", **TABLES},
+    figures={"reconstructions": f"{_HERE}figures:reconstructions", **FIVE_DATASETS.figures},
+    options={"probe_every": 2_000, "frozen_every": 0},
+    analyse=f"{_HERE}recognition:evaluate",
 )

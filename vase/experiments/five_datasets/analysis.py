@@ -1,4 +1,4 @@
-"""Tables of plasticity: accuracies in the stream as a share of those of learners that meet one world, and latents."""
+"""Tables of plasticity (accuracies as a share of those of learners that meet one world, latents) and recognition."""
 
 from __future__ import annotations
 
@@ -61,3 +61,21 @@ def _counts(run: Result, world: str) -> tuple[float, float, float] | None:
     own = sum(used[home][i] and not any(u[i] for s, u in enumerate(used) if s != home) for i in n)
     spare = sum(not any(u[i] for u in used[: home + 1]) for i in n)
     return float(sum(used[home])), float(own), float(spare)
+
+
+def recognition(results: Results) -> Table:
+    """Shares that the stranger recognises, world by world."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition, runs in results.finished:
+        for world in runs[0].timeline.worlds:
+            found = [run.analysis["recognition"][world] for run in runs]
+            real, again = ([one[name] for one in found] for name in ("images", "reconstructions"))
+            share = [b / a for a, b in zip(real, again, strict=True)]
+            rows.append((condition.name, title(world), len(runs), *map(percent, (real, again, share))))
+    notes = (
+        "A small convolutional network that was trained on real images of a world names the class of held-out images, "
+        "and of their reconstructions at the end of the stream.",
+        note(results, "frozen"),
+    )
+    columns = ("condition", "world", "seeds", "images (%)", "reconstructions (%)", "share (%)")
+    return Table("Recognition: what a stranger sees in reconstructions", columns, tuple(rows), notes)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from vase.experiments import jobs_of, results_of
-from vase.experiments.five_datasets.plasticity import latents, plasticity
-from vase.experiments.five_datasets.settings import FIVE_DATASETS
+from vase.experiments.five_datasets.analysis import latents, plasticity, recognition
+from vase.experiments.five_datasets.settings import FIVE_DATASETS, FIVE_LONGER
 
 
 def probe(world, step, accuracy):
@@ -68,3 +68,19 @@ def test_each_world_alone_has_its_own_stream():
     assert streams["disentangled-SDA"] == FIVE_DATASETS.stream
     assert streams["alone-inverse-fashion"] == "inverse-fashion"
     assert len(streams) == 7
+
+
+def test_the_table_divides_by_what_is_seen_in_real_images(tmp_path) -> None:
+    folder = tmp_path / "five-longer" / "laptop"
+    folder.mkdir(parents=True)
+    content = {
+        "stages": [["mnist", 10]],
+        "config": {},
+        "summary": {"probes": ["periodic"], "environments": 1},
+        "findings": {"recognition": {"mnist": {"images": 0.8, "reconstructions": 0.6}}},
+        "rows": [],
+    }
+    (folder / "disentangled-SDA-0.json").write_text(json.dumps(content))
+    table = recognition(results_of(FIVE_LONGER, "laptop", tmp_path))
+    assert [str(entry) for entry in table.rows[0]] == ["disentangled-SDA", "MNIST", "1", "80.0", "60.0", "75.0"]
+    assert FIVE_LONGER.steps["laptop"] == 3 * FIVE_DATASETS.steps["laptop"]
