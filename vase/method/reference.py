@@ -142,6 +142,24 @@ class Form:
         noise = RESOLUTION * np.eye(len(correlation))  # images that never vary
         self.expected = moments_of_form(correlation + noise if matrix is None else matrix @ (correlation + noise))
 
+    @classmethod
+    def whitening(
+        cls,
+        factor: Float[np.ndarray, "D D"],
+        correlation: Float[np.ndarray, "D D"],
+        *,
+        images: float,
+        shrinkage: float,
+    ) -> Form:
+        """vᵀS⁻¹v with S = LLᵀ, the shrunk correlation of so many images, for other images than those.
+
+        The inverse fits the images that it was made of: others lie further out, as each does if it is left out.
+        """
+        form = cls(cho_solve((factor, True), np.eye(len(factor))), correlation)
+        further = out_of_sample(form.expected.mean, images, shrinkage)
+        form.expected = form.expected.scaled(further, further)
+        return form
+
     def __call__(self, v: Float[np.ndarray, "D"]) -> float:
         """vᵀPv."""
         return float((v if self.matrix is None else v @ self.matrix) @ v)
@@ -317,10 +335,8 @@ class Reference:
         shrunk = (1 - shrinkage) * correlation + shrinkage * np.eye(d)
         factor = np.linalg.cholesky(shrunk)
         self._log_volume = 2 * float(np.log(factor.diagonal()).sum() + np.log(self._std).sum())
-        whitened = Form(cho_solve((factor, True), np.eye(d)), correlation)
-        # The inverse fits the images that it was made of: others lie further out, as each does if it is left out.
-        further = out_of_sample(whitened.expected.mean, self._prepared_of["products"], shrinkage)
-        whitened.expected = whitened.expected.scaled(further, further)
+        images = self._prepared_of["products"]
+        whitened = Form.whitening(factor, correlation, images=images, shrinkage=shrinkage)
         self.forms = {"whitened": whitened, "plain": Form(None, correlation)}
 
     def state_dict(self) -> dict[str, Any]:
