@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from code_blocks import blocks
 from tiny import tiny
 
 from vase.experiments import export, jobs_of, results_of
@@ -51,7 +51,7 @@ def plain(source: str) -> dict[str, str]:
 
 
 def test_the_page_shows_the_example() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    (block,) = blocks(TEXT, "python")
     assert len(block.splitlines()) <= 30
     shown, whole = plain(block), plain((ROOT / "examples/compare_own_method.py").read_text())
     assert shown.keys() == {"AveragedVAE", "OWN", "MINE"}

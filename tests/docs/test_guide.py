@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from code_blocks import blocks, numbered_blocks
 
 from vase.cli import make_parser
 from vase.experiments import Result
@@ -18,19 +19,13 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 TEXT = GUIDE.read_text()
 
 
-def blocks(language):
-    """(line before it, content) of every block of a language."""
-    found = re.finditer(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
-    return [(TEXT.count("\n", 0, match.start(1)), match[1]) for match in found]
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """The names that are left when all examples have run, in order, in an empty folder."""
     names = {"__name__": "guide", "folder": tmp_path_factory.mktemp("guide")}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(names["folder"])
-        for line, code in blocks("python"):
+        for line, code in numbered_blocks(TEXT, "python"):
             exec(compile("\n" * line + code, GUIDE, "exec"), names)
     return names
 
@@ -77,7 +72,7 @@ class TestExamples:
         assert 0 < told["scores"]["mig"] < 1
 
 
-@pytest.mark.parametrize("line", [line for _, block in blocks("sh") for line in block.splitlines()])
+@pytest.mark.parametrize("line", [line for block in blocks(TEXT, "sh") for line in block.splitlines()])
 def test_commands_of_the_page_are_understood(line):
     program, *arguments = shlex.split(line, comments=True)
     assert program == "vase"

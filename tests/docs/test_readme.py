@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from code_blocks import blocks
 
 from vase.cli import make_parser
 from vase.config import VASEConfig
@@ -18,13 +19,9 @@ TEXT = (ROOT / "README.md").read_text()
 PAGES = ("README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*.md"))))
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
-
-
 def test_the_ten_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With embedded worlds, short stages and small networks."""
-    (code,) = blocks("python")
+    (code,) = blocks(TEXT, "python")
     assert len([line for line in code.splitlines() if line]) <= 12
     shorter = code.replace("moving-fashion,mnist,moving-mnist", "digits,glyphs").replace("steps=3000", "steps=16")
     assert shorter.count("steps=16") == 2
@@ -36,7 +33,7 @@ def test_the_ten_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (tmp_path / "my-model").is_dir()
 
 
-@pytest.mark.parametrize("line", [line for block in blocks("sh") for line in block.splitlines()])
+@pytest.mark.parametrize("line", [line for block in blocks(TEXT, "sh") for line in block.splitlines()])
 def test_commands_are_understood(line: str) -> None:
     program, *words = shlex.split(line, comments=True)
     if program == "make":

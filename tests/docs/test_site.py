@@ -14,16 +14,13 @@ from typing import Any
 
 import pytest
 import yaml
+from code_blocks import blocks
 
 from vase.cli import make_parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("index.md", "sharing.md", "faq.md")
-
-
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
@@ -76,7 +73,7 @@ def test_links_that_leave_the_pages_become_names() -> None:
 @pytest.mark.parametrize("page", ["index.md", "sharing.md"])
 def test_the_examples_of_a_page_run(page: str, tmp_path: Path) -> None:
     """In a process of its own: importing TensorBoard warns, and warnings are errors here."""
-    code = "\n".join(blocks(page, "python"))
+    code = "\n".join(blocks((DOCS / page).read_text(), "python"))
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -94,6 +91,6 @@ def test_the_examples_of_a_page_run(page: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_a_page_are_understood(page: str) -> None:
     text = (DOCS / page).read_text()
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
     for line in [line for line in (*lines, *re.findall(r"`(vase [^`]+)`", text)) if line.startswith("vase ")]:
         assert callable(make_parser().parse_args(shlex.split(line, comments=True)[1:]).run)

@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+from code_blocks import blocks
+
 from vase import VASEConfig
 from vase.cli import make_parser
 
@@ -22,6 +24,6 @@ def test_knobs_are_fields_of_the_configuration() -> None:
 
 
 def test_commands_are_understood() -> None:
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
+    (block,) = blocks(TEXT, "sh")
     for line in block.splitlines():
         assert callable(make_parser().parse_args(shlex.split(line)[1:]).run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from code_blocks import blocks
 
 from vase.cli import main, make_parser
 
@@ -27,11 +27,7 @@ def shortened(text: str) -> str:
     return text
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
-
-
-COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
+COMMANDS = [line for block in blocks(TEXT, "sh") for line in block.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +35,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The names that are left after the page, and what it printed."""
     names: dict[str, Any] = {"printed": []}
     names["print"] = lambda *words: names["printed"].append(" ".join(map(str, words)))
-    pictures, ten_lines, questions = map(shortened, blocks("python"))
+    pictures, ten_lines, questions = map(shortened, blocks(TEXT, "python"))
     assert all(long in TEXT for long in SHORTER)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("tutorial"))
