@@ -139,16 +139,16 @@ class ProbeRow(TypedDict):
     """The score of one probe: accuracy of "identity", mse and pixels of "position".
 
     `mode` says which probe: the appendix's, trained beside the learner ("online" or "periodic"), a fresh one on the
-    frozen encoder ("frozen"), or one that was trained after the step `since`, soon after the last visit, and reads the
-    codes of today ("kept"). The last two also have the number of test images and the standard error of the score.
+    frozen encoder ("frozen"), or one that was trained at the end of the last visit ("kept") or some batches later
+    ("settled") and reads the codes of today. All but the first also have the number of test images and the standard
+    error of the score.
     """
 
     kind: Literal["probe"]
     step: int
     world: str
     probe: Literal["identity", "position"]
-    mode: Literal["online", "periodic", "frozen", "kept"]
-    since: NotRequired[int]
+    mode: Literal["online", "periodic", "frozen", "kept", "settled"]
     accuracy: NotRequired[float]
     mse: NotRequired[float]
     pixels: NotRequired[float]

@@ -119,24 +119,27 @@ def test_the_two_kinds_of_probes_are_kept_apart() -> None:
         probe_rows(rows, "best")  # type: ignore[arg-type]
 
 
-def kept(world: str, since: int, values: dict[int, float]) -> list[dict[str, Any]]:
-    return [{**row, "mode": "kept", "since": since} for row in identity(world, values)]
+def once(world: str, mode: str, values: dict[int, float]) -> list[dict[str, Any]]:
+    return [{**row, "mode": mode} for row in identity(world, values)]
 
 
-def test_kept_probes_are_compared_with_their_first_score() -> None:
+def test_probes_that_were_trained_once_are_compared_with_their_first_score() -> None:
     stages = [("a", 100), ("b", 100), ("a", 100), ("b", 100)]
     rows = [
-        # since step 110: 0.8, at worst 0.7 until a comes back at 200, however it is read from then on
-        *kept("a", 110, {110: 0.80, 150: 0.70, 200: 0.72, 250: 0.10, 300: 0.10}),
-        *kept("a", 310, {310: 0.90, 350: 0.85, 400: 0.87}),
-        *kept("b", 210, {210: 0.60}),  # nothing later
+        # 0.8 at the end of the visit, at worst 0.7 until a comes back at 200, however it is read from then on
+        *once("a", "kept", {100: 0.80, 150: 0.70, 200: 0.72, 250: 0.10}),
+        *once("a", "kept", {300: 0.90, 350: 0.85, 400: 0.87}),
+        *once("b", "kept", {200: 0.60}),  # nothing later
+        *once("a", "settled", {110: 0.75, 150: 0.74, 200: 0.73, 250: 0.05, 300: 0.06}),
+        *once("a", "settled", {310: 0.88, 350: 0.89, 400: 0.90}),
+        *once("b", "settled", {250: 0.60, 300: 0.10}),  # without the first score
         *frozen("a", {100: 0.99, 200: 0.1}),
     ]
     assert forgetting(rows, stages, probes="kept").worlds == pytest.approx({"a": (-0.1 - 0.05) / 2})
-    assert maximum(rows, stages, probes="kept").worlds == {"a": 0.90, "b": 0.60}
-    errors = [{**row, "since": 110, "mode": "kept"} for row in position("a", {110: 0.002, 150: 0.005, 200: 0.003})]
-    assert forgetting(errors, stages, "mse", probes="kept").worlds == pytest.approx({"a": 0.003})
-    assert forgetting(rows, stages, worlds=["b"], probes="kept").worlds == {}
+    assert forgetting(rows, stages, probes="settled").worlds == pytest.approx({"a": (-0.02 + 0.01) / 2})
+    assert forgetting(rows, stages, worlds=["b"], probes="settled").worlds == {}
+    errors = [{**row, "mode": "settled"} for row in position("a", {110: 0.002, 150: 0.005, 200: 0.003})]
+    assert forgetting(errors, stages, "mse", probes="settled").worlds == pytest.approx({"a": 0.003})
 
 
 def test_the_error_of_a_score_is_the_root_mean_square_over_scores() -> None:

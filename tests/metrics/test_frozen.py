@@ -190,9 +190,9 @@ class Turned(Pixels):
 def test_a_kept_probe_notices_that_codes_changed_their_meaning() -> None:
     probes, model = suite(), Turned()
     assert {row["mode"] for row in probes.score(model, 1, ["a"])} == {"frozen"}  # the visit has not ended
-    kept = probes.keep(model, 2, "a")
-    fresh = probes.score(model, 2, ["a"])  # kept probes say nothing else at the step at which they are kept
-    assert [{**row, "mode": "kept", "since": 2} for row in fresh] == kept  # it is the same probe
+    ended = probes.score(model, 2, ["a"], keep="a")
+    fresh, kept = ([row for row in ended if row["mode"] == mode] for mode in ("frozen", "kept"))
+    assert [{**row, "mode": "frozen"} for row in kept] == fresh  # it is the same probe
     same = [row for row in probes.score(model, 3, ["a", "b"]) if row["mode"] == "kept"]
     assert [{**row, "step": 2} for row in same] == kept  # and world b was never kept
     model.sign = -1.0
@@ -201,16 +201,32 @@ def test_a_kept_probe_notices_that_codes_changed_their_meaning() -> None:
     assert turned["frozen", "position"]["mse"] < 0.03
     assert turned["kept", "identity"]["accuracy"] < 0.5
     assert turned["kept", "position"]["mse"] > 0.2
-    assert probes.keep(model, 5, "a")[0]["accuracy"] > 0.9  # after the next visit another one is kept
-    later = [row for row in probes.score(model, 6, ["a"]) if row["mode"] == "kept"]
-    assert {row["since"] for row in later} == {5}
-    assert later[0]["accuracy"] > 0.9
+    again = [row for row in probes.score(model, 5, ["a"], keep="a") if row["mode"] == "kept"]
+    assert again[0]["accuracy"] > 0.9  # the next visit's end keeps another one
+
+
+def test_a_settled_probe_knows_what_happened_on_leaving() -> None:
+    probes, model = suite(), Turned()
+    probes.score(model, 1, ["a"], keep="a")
+    model.sign = -1.0  # the learner tidies up
+    settled = probes.settle(model, 2, "a")
+    assert {row["mode"] for row in settled} == {"settled"}
+    found = {(row["mode"], row["probe"]): row for row in probes.score(model, 2, ["a", "b"]) if row["world"] == "a"}
+    assert [found["settled", row["probe"]] for row in settled] == settled
+    assert found["settled", "identity"]["accuracy"] > 0.9
+    assert found["kept", "identity"]["accuracy"] < 0.5
+    model.sign = 1.0
+    later = {row["mode"]: row for row in probes.score(model, 3, ["a"]) if row["probe"] == "identity"}
+    assert later["settled"]["accuracy"] < 0.5
+    assert later["kept"]["accuracy"] > 0.9
 
 
 def test_kept_probes_are_saved_and_loaded() -> None:
     probes, model = suite(), Turned()
     assert probes.state_dict() == {}
-    probes.keep(model, 1, "a")
+    probes.score(model, 1, keep="a")
+    model.sign = -0.5
+    probes.settle(model, 1, "b")
     model.sign = 0.5
     loaded = suite()
     loaded.load_state_dict(probes.state_dict())

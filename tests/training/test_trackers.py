@@ -66,8 +66,12 @@ def test_a_run_with_probes_and_a_learner_without_a_decoder(tmp_path: Path) -> No
     assert names == {
         "learner/loss",
         *(f"{kind}accuracy/{world}" for kind in ("", "frozen ") for world in ("moving-digits", "digits:12")),
-        "kept accuracy/moving-digits",
-        *(f"{kind}{score}/moving-digits" for kind in ("", "frozen ", "kept ") for score in ("mse", "pixels")),
+        *(f"{kind}accuracy/moving-digits" for kind in ("kept ", "settled ")),
+        *(
+            f"{kind}{score}/moving-digits"
+            for kind in ("", "frozen ", "kept ", "settled ")
+            for score in ("mse", "pixels")
+        ),
     }
     assert [step for step, scalars in told.scalars if "learner/loss" in scalars] == [10, 20]
     assert told.pictures == []

@@ -151,13 +151,13 @@ def test_frozen_probes_change_no_other_row(tmp_path: Path) -> None:
     frozen = {every: [row for row in found if row.get("mode") == "frozen"] for every, found in rows.items()}
     assert [{row["step"] for row in frozen[every]} for every in (0, 1)] == [{4, 18}, {4, 6, 12, 18}]
     assert [row for row in frozen[1] if row["step"] in (4, 18)] == frozen[0]
-    kept = {every: [row for row in found if row.get("mode") == "kept"] for every, found in rows.items()}
-    assert [[(row["step"], row["since"]) for row in kept[every][::2]] for every in (0, 1)] == [
-        [(14, 14), (18, 14)],  # since ten batches after the visit to moving digits, identity and position
-        [(14, 14), (18, 14)],
-    ]
-    assert {row["world"] for row in kept[1]} == {"moving-digits"}
-    others = [[row for row in found if row.get("mode") not in ("frozen", "kept")] for found in rows.values()]
+    once = {
+        mode: [(row["step"], row["world"]) for row in rows[1] if row.get("mode") == mode and row["probe"] == "identity"]
+        for mode in ("kept", "settled")
+    }
+    assert once["kept"] == [(step, "moving-digits") for step in (4, 6, 12, 18)]  # since the end of its visit
+    assert once["settled"] == [(step, "moving-digits") for step in (14, 18)]  # since ten batches later
+    others = [[row for row in found if row.get("mode") not in ("frozen", "kept", "settled")] for found in rows.values()]
     assert others[0] == others[1]
     assert (tmp_path / "0" / "checkpoints").exists()
 

@@ -14,12 +14,14 @@ from vase.rows import Row
 from vase.worlds.timeline import Timeline
 
 Metric = Literal["accuracy", "mse", "pixels"]
-Probes = Literal["appendix", "frozen", "kept"]
-"""Which probes: the appendix's, trained beside the learner; fresh ones on the frozen encoder; or "kept" ones, which
-were trained soon after the last visit to their world, on the codes of today."""
-KEEP_AFTER = 10
-"""Batches after a visit at which probes of its world are kept: by then a learner that infers environments has noticed
-that it left, and has done what it does on leaving."""
+Probes = Literal["appendix", "frozen", "kept", "settled"]
+"""Which probes: the appendix's, trained beside the learner; fresh ones on the frozen encoder; or "kept" and "settled"
+ones, which were trained once per visit, on the codes of today."""
+SETTLED_AFTER = 10
+"""Batches after a visit at which the settled probe is trained: by then a learner that infers environments has usually
+noticed that it left one, and has done what it does on leaving."""
+TRAINED_ONCE: dict[Probes, int] = {"kept": 0, "settled": SETTLED_AFTER}
+"""Probes that are trained once per visit -> batches after its end."""
 Stages = Sequence[tuple[str, int]]  # (world, steps) in the order of the stream
 
 
@@ -46,10 +48,8 @@ def maximum(
     """The best score of each world: highest accuracy, lowest error ("Max", "Min" of the paper's ablation table).
 
     With `stages`, only scores taken while the learner trained on that world count, as in the appendix; without them,
-    the whole run. `worlds` restricts the result. Of kept probes, their first scores count.
+    the whole run. `worlds` restricts the result.
     """
-    if probes == "kept":
-        rows, stages = [row for row in probe_rows(rows, probes) if row.get("since") == row["step"]], None
     best: dict[str, float] = {}
     for world, points in probe_series(rows, metric, worlds, probes=probes).items():
         visits = None if stages is None else Timeline.of(stages).visits(world)
@@ -84,10 +84,11 @@ def forgetting(
     Negative changes of accuracy and positive changes of error are losses. A score at the last step of a stage still
     belongs to it. A world visited several times has several away-periods: each compares the best score of all visits so
     far with the worst score until the next visit, and the world's change is the mean over its away-periods. Worlds
-    without an afterwards (the last one) have no change. Kept probes are compared with their own first score.
+    without an afterwards (the last one) have no change. Probes that were trained once per visit are
+    compared with their own first score.
     """
-    if probes == "kept":
-        return _kept_change(rows, stages, metric, worlds)
+    if probes in TRAINED_ONCE:
+        return _change_since(TRAINED_ONCE[probes], rows, stages, metric, worlds, probes)
     changes: dict[str, float] = {}
     for world, points in probe_series(rows, metric, worlds, probes=probes).items():
         visits = Timeline.of(stages).visits(world)
@@ -104,19 +105,22 @@ def forgetting(
     return PerWorld(changes)
 
 
-def _kept_change(rows: Iterable[Row], stages: Stages, metric: Metric, worlds: Iterable[str] | None) -> PerWorld:
-    """The worst later score of a kept probe, until the next visit, minus its first; mean over the visits."""
-    timeline, wanted = Timeline.of(stages), None if worlds is None else set(worlds)
-    scores: dict[tuple[str, int], list[tuple[int, float]]] = {}
-    for row in probe_rows(rows, "kept"):
-        if row.get(metric) is not None and "since" in row and (wanted is None or row["world"] in wanted):
-            scores.setdefault((row["world"], row["since"]), []).append((row["step"], float(row[metric])))
-    changes: dict[str, list[float]] = {}
-    for (world, since), ((_, first), *later) in scores.items():
-        back = min((visit.start for visit in timeline.visits(world) if visit.start >= since), default=math.inf)
-        if after := [value for step, value in later if step <= back]:
-            changes.setdefault(world, []).append(worst_of(metric)(after) - first)
-    return PerWorld({world: float(np.mean(values)) for world, values in changes.items()})
+def _change_since(
+    delay: int, rows: Iterable[Row], stages: Stages, metric: Metric, worlds: Iterable[str] | None, probes: Probes
+) -> PerWorld:
+    """Worst score until the next visit minus the first, of probes trained `delay` steps after a visit; the mean."""
+    timeline, changes = Timeline.of(stages), dict[str, float]()
+    for world, points in probe_series(rows, metric, worlds, probes=probes).items():
+        visits, periods = timeline.visits(world), list[float]()
+        for visit, following in zip_longest(visits, visits[1:]):
+            trained, back = visit.end + delay, math.inf if following is None else following.start
+            first = [value for step, value in points if step == trained]
+            later = [value for step, value in points if trained < step <= back]
+            if first and later:
+                periods.append(worst_of(metric)(later) - first[0])
+        if periods:
+            changes[world] = float(np.mean(periods))
+    return PerWorld(changes)
 
 
 def best_of(metric: Metric) -> Callable[[Sequence[float]], float]:
@@ -151,7 +155,7 @@ def probe_rows(rows: Iterable[Row], probes: Probes = "appendix") -> list[Row]:
 
 
 def _kind_of(mode: str | None) -> Probes:
-    kinds: dict[str | None, Probes] = {"frozen": "frozen", "kept": "kept"}
+    kinds: dict[str | None, Probes] = {"frozen": "frozen", "kept": "kept", "settled": "settled"}
     return kinds.get(mode, "appendix")
 
 

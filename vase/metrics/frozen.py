@@ -6,9 +6,10 @@ fresh probe from the same initial weights, on the same images with the same nois
 to zero, and tests it on every held-out picture. Two scores differ only if the encoder does.
 
 A fresh probe does not notice that codes have changed their meaning, as long as they still tell as much. Those who use
-codes do: their classifier was trained once. So a probe of a world is also trained soon after its visit has ended, when
-the learner has noticed and has settled what it learnt there; it is kept, and tested on the codes of later encoders
-without being trained again (rows of mode "kept", which say since when).
+codes do: their classifier was trained once. So the probe of a world is kept when its visit ends, and is tested on the
+codes of later encoders without being trained again (rows of mode "kept"). A second one is trained some batches later
+(mode "settled"), because a learner may tidy up its codes as it leaves a world: VASE shifts and scales a world's own
+latents. The difference between the two is what that costs; what "settled" loses is lost later.
 
 The probe is the appendix's, two hidden layers of ReLU units on z ~ q(z|x), with 128 units instead of 256. Latents are
 standardised and weighted by the share of their variance that is signal, Var(μ)/(Var(μ) + E[σ²]), without which the
@@ -29,6 +30,7 @@ from torch import Tensor
 
 from vase.learners.protocol import Learner
 from vase.metrics.codes import Codes, Kind, Source, all_pictures, encode, probed_kinds, travel
+from vase.metrics.forgetting import TRAINED_ONCE, Probes
 from vase.metrics.probes import Probe
 from vase.metrics.resampling import mean_error
 from vase.rows import Row
@@ -166,14 +168,6 @@ def train_reader(kind: Kind, codes: Codes, outputs: int, settings: FrozenSetting
     return Reader(train_probe(kind, scaled, outputs, settings, seed=seed), scale, targets)
 
 
-class Kept(NamedTuple):
-    """A probe that is not trained any more."""
-
-    reader: Reader
-    since: int
-    """The step after which it was trained."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Probing:
     """What the probes of a world are trained and tested on: codes of one encoder, always of the same images."""
@@ -195,18 +189,19 @@ class _Probing:
         seed = _number(*self.seeds, 3, int(kind == "position"))
         return train_reader(kind, self.codes, outputs, settings, seed=seed)
 
-    def columns(self, kind: Kind, reader: Reader) -> Row:
+    def row(self, step: int, name: str, kind: Kind, mode: str, reader: Reader) -> Row:
         """The score of a probe, with its standard error over test images; of a position also in pixels, if known."""
         scores = reader.scores(self.test, self.noise)
         value = float(scores.mean())
-        row: Row = {"accuracy" if kind == "identity" else "mse": value}
+        row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": mode}
+        row["accuracy" if kind == "identity" else "mse"] = value
         if kind == "position" and self.pixels is not None:
             row["pixels"] = math.sqrt(value) * self.pixels
         return {**row, "error": mean_error(scores), "images": len(scores)}
 
 
 class FrozenProbes:
-    """Scores of fresh probes on a frozen encoder, and of those that were kept after a visit to their world.
+    """Scores of fresh probes on a frozen encoder, and of those that were trained once per visit to their world.
 
     `worlds` maps a name to the world to learn from and the held-out world, as for `ProbeSuite`. Images, noise and
     initial weights depend on the seed and the world only. An error is the standard error from resampling test images.
@@ -218,37 +213,36 @@ class FrozenProbes:
         self.worlds = dict(worlds)
         self.settings = settings or FrozenSettings()
         self.seed = seed
-        self.kept: dict[tuple[str, Kind], Kept] = {}
+        self.readers: dict[tuple[Probes, str, Kind], Reader] = {}
+        """The last probes that were kept or settled."""
 
-    def score(self, learner: Learner, step: int, names: Iterable[str] | None = None) -> list[Row]:
-        """Probe rows of the named worlds, all by default: of fresh probes, and of those kept before this step."""
+    def score(
+        self, learner: Learner, step: int, names: Iterable[str] | None = None, *, keep: str | None = None
+    ) -> list[Row]:
+        """Probe rows of the named worlds, all by default. Fresh probes of the world `keep` are kept from now on."""
         wanted = self.worlds if names is None else set(names)
         rows: list[Row] = []
         for name in self.worlds:
             probing = self._probing(learner, name) if name in wanted else None
-            if probing is None:
-                continue
-            for kind in probing.kinds:
-                row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind}
+            for kind in () if probing is None else probing.kinds:
+                assert probing is not None
                 fresh = probing.train(kind, self.settings)
-                rows.append({**row, "mode": "frozen", **probing.columns(kind, fresh)})
-                kept = self.kept.get((name, kind))
-                if kept is not None and kept.since < step:
-                    rows.append({**row, "mode": "kept", "since": kept.since, **probing.columns(kind, kept.reader)})
+                if name == keep:
+                    self.readers["kept", name, kind] = fresh
+                found = {mode: self.readers.get((mode, name, kind)) for mode in TRAINED_ONCE}
+                for mode, reader in {"frozen": fresh, **found}.items():
+                    if reader is not None:
+                        rows.append(probing.row(step, name, kind, mode, reader))
         return rows
 
-    def keep(self, learner: Learner, step: int, name: str) -> list[Row]:
-        """Train probes of a world and keep them from now on, instead of earlier ones. Their rows."""
+    def settle(self, learner: Learner, step: int, name: str) -> list[Row]:
+        """Train the settled probes of a world, in place of earlier ones. Their rows, which a `score` has as well."""
         probing = self._probing(learner, name)
-        rows: list[Row] = []
         if probing is None:
-            return rows
-        for kind in probing.kinds:
-            reader = probing.train(kind, self.settings)
-            self.kept[name, kind] = Kept(reader, step)
-            row: Row = {"kind": "probe", "step": step, "world": name, "probe": kind, "mode": "kept", "since": step}
-            rows.append({**row, **probing.columns(kind, reader)})
-        return rows
+            return []
+        trained = {kind: probing.train(kind, self.settings) for kind in probing.kinds}
+        self.readers |= {("settled", name, kind): reader for kind, reader in trained.items()}
+        return [probing.row(step, name, kind, "settled", reader) for kind, reader in trained.items()]
 
     def _probing(self, learner: Learner, name: str) -> _Probing | None:
         """Codes of a world; None if nothing can be read from them."""
@@ -264,17 +258,18 @@ class FrozenProbes:
         return _Probing(codes, test, noise, seeds, kinds, travel(source))
 
     def state_dict(self) -> dict[str, Any]:
-        """The kept probes; fresh ones leave nothing behind."""
-        kept: dict[str, dict[str, Any]] = {}
-        for (name, kind), (reader, since) in self.kept.items():
-            kept.setdefault(name, {})[kind] = {**reader.state_dict(), "since": since}
-        return {"kept": kept} if kept else {}
+        """The probes that were kept or settled; fresh ones leave nothing behind."""
+        state: dict[str, Any] = {}
+        for (mode, name, kind), reader in self.readers.items():
+            state.setdefault(mode, {}).setdefault(name, {})[kind] = reader.state_dict()
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue with the kept probes of a `state_dict()`."""
-        self.kept = {
-            (name, kind): Kept(Reader.from_state(kind, saved), saved["since"])
-            for name, kinds in state["kept"].items()
+        """Continue with the probes of a `state_dict()`."""
+        self.readers = {
+            (mode, name, kind): Reader.from_state(kind, saved)
+            for mode in TRAINED_ONCE
+            for name, kinds in state.get(mode, {}).items()
             for kind, saved in kinds.items()
         }
 

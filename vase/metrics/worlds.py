@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,28 @@ from vase.worlds.world import World
 
 MEASURE_IMAGES = 2_000  # held-out images of one measurement, and dreams that are compared with half of them
 INFERENCE_BATCH = 64  # images in the batch whose environment is asked for
+
+
+class Inferred(NamedTuple):
+    """What a learner says of the environment of some images."""
+
+    verdict: int | None
+    """None if it would take them for a new world."""
+    candidate: int
+    """The likeliest one by the classifier."""
+
+    @property
+    def home(self) -> int:
+        """The environment in which the images are decoded: the verdict or, without one, the candidate."""
+        return self.candidate if self.verdict is None else self.verdict
+
+
+def infer_home(learner: Learner, images: np.ndarray) -> Inferred | None:
+    """The environment of images of one world, by a batch of them; None if the learner infers none."""
+    if not isinstance(learner, InfersEnvironments):
+        return None
+    inference = learner.infer_environment(images[:INFERENCE_BATCH])
+    return Inferred(inference.environment, int(inference.probabilities.argmax()))
 
 
 def measure_world(learner: Learner, world: World, rng: np.random.Generator) -> dict[str, Any]:
@@ -34,13 +56,11 @@ def measure_world(learner: Learner, world: World, rng: np.random.Generator) -> d
     mean, std = learner.posterior(batch.images)
     codes = mean + std * rng.standard_normal(mean.shape).astype(mean.dtype)
     dream_seed, seed = int(rng.integers(2**31)), int(rng.integers(2**31))
+    inferred = infer_home(learner, batch.images)
     found: dict[str, Any] = {"environment": None}
-    s = None
-    if isinstance(learner, InfersEnvironments):
-        inference = learner.infer_environment(batch.images[:INFERENCE_BATCH])
-        candidate = int(inference.probabilities.argmax())
-        found = {"environment": inference.environment, "candidate": candidate}
-        s = candidate if inference.environment is None else inference.environment
+    if inferred is not None:
+        found = {"environment": inferred.verdict, "candidate": inferred.candidate}
+    s = None if inferred is None else inferred.home
     found |= measure(codes, batch.factors, seed=seed)
     seen = seen_latents(learner, s)
     latents = np.ones(codes.shape[1], bool) if seen is None else seen

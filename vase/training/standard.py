@@ -13,7 +13,7 @@ from vase.checkpoint import State
 from vase.learners.protocol import InfersEnvironments, Learner
 from vase.learners.records import EnvironmentView, Step
 from vase.metrics.detection import compare_switch
-from vase.metrics.forgetting import KEEP_AFTER
+from vase.metrics.forgetting import SETTLED_AFTER
 from vase.metrics.frozen import FrozenProbes
 from vase.metrics.latents import moves, position_latents
 from vase.metrics.probes import ProbeSettings, ProbeSuite
@@ -119,20 +119,22 @@ class Probes(Callback):
 
 @dataclass
 class Frozen(Callback):
-    """Rows of fresh and of kept probes on the frozen encoder, for the worlds met so far."""
+    """Rows of fresh, kept and settled probes on the frozen encoder, for the worlds met so far."""
 
     suite: FrozenProbes
     every: int
     """Steps between two scores; 0 for none within a stage. The end of each stage is always scored."""
 
     def on_step(self, run: Run, step: Step) -> list[Row]:
-        timeline, ended = run.plan.timeline, run.step - KEEP_AFTER
+        timeline, switches = run.plan.timeline, run.plan.schedule.switches  # joint training leaves no world
         rows: list[Row] = []
-        if timeline.ends_stage(ended) and (world := timeline.world_at(ended)) != run.world:
-            rows += self.suite.keep(run.learner, run.step, world)
+        if (left := run.step - SETTLED_AFTER) in switches:
+            world = timeline.world_at(left)
+            if not any(left <= visit.start < run.step for visit in timeline.visits(world)):  # it is still away
+                rows = self.suite.settle(run.learner, run.step, world)
         if timeline.ends_stage(run.step) or (self.every > 0 and run.step % self.every == 0):
             met = {span.name for span in timeline.until(run.step)}
-            rows += self.suite.score(run.learner, run.step, met)
+            rows = self.suite.score(run.learner, run.step, met, keep=run.world if run.step in switches else None)
         return rows
 
     def state_dict(self) -> State:

@@ -77,7 +77,7 @@ class Tracker(Callback):
     def on_row(self, run: Run, row: AnyRow) -> None:
         """Send the scores of probes."""
         if row["kind"] == "probe":
-            mode = f"{row['mode']} " if row.get("mode") in ("frozen", "kept") else ""
+            mode = f"{row['mode']} " if row.get("mode") in ("frozen", "kept", "settled") else ""
             scores = {f"{mode}{name}/{row['world']}": row[name] for name in _SCORES if name in row}
             self.log_scalars(scores, run.step)
 

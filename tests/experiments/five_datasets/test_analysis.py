@@ -5,7 +5,7 @@ import json
 import pytest
 
 from vase.experiments import jobs_of, results_of
-from vase.experiments.five_datasets.analysis import latents, plasticity, recognition
+from vase.experiments.five_datasets.analysis import latents, plasticity, reconstruction_accuracy
 from vase.experiments.five_datasets.settings import FIVE_DATASETS, FIVE_LONGER
 
 
@@ -70,17 +70,18 @@ def test_each_world_alone_has_its_own_stream():
     assert len(streams) == 7
 
 
-def test_the_table_divides_by_what_is_seen_in_real_images(tmp_path) -> None:
+def test_accuracy_of_reconstructions_is_divided_by_that_of_images(tmp_path) -> None:
     folder = tmp_path / "five-longer" / "laptop"
     folder.mkdir(parents=True)
     content = {
-        "stages": [["mnist", 10]],
+        "stages": [["mnist", 10], ["fashion", 10]],
         "config": {},
-        "summary": {"probes": ["periodic"], "environments": 1},
-        "findings": {"recognition": {"mnist": {"images": 0.8, "reconstructions": 0.6}}},
+        "summary": {"probes": ["periodic"], "environments": 2},
+        "findings": {"reconstruction_accuracy": {"mnist": {"images": 0.8, "reconstructions": 0.6}}},
         "rows": [],
     }
     (folder / "disentangled-SDA-0.json").write_text(json.dumps(content))
-    table = recognition(results_of(FIVE_LONGER, "laptop", tmp_path))
-    assert [str(entry) for entry in table.rows[0]] == ["disentangled-SDA", "MNIST", "1", "80.0", "60.0", "75.0"]
+    measured, other = reconstruction_accuracy(results_of(FIVE_LONGER, "laptop", tmp_path)).rows
+    assert [str(entry) for entry in measured] == ["disentangled-SDA", "MNIST", "1", "80.0", "60.0", "75.0"]
+    assert [str(entry) for entry in other[3:]] == ["–", "–", "–"]  # was not measured
     assert FIVE_LONGER.steps["laptop"] == 3 * FIVE_DATASETS.steps["laptop"]

@@ -73,7 +73,8 @@ def stage_lengths(results: Results) -> str:
 
 PROBES: dict[Probes, str] = {
     "frozen": "fresh probes on the frozen encoder",
-    "kept": "probes kept since a visit",
+    "kept": "probes of the end of a visit",
+    "settled": "probes of soon after a visit",
 }
 
 

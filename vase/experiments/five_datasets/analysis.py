@@ -1,9 +1,9 @@
-"""Tables of plasticity (accuracies as a share of those of learners that meet one world, latents) and recognition."""
+"""Tables of plasticity (accuracies as a share of those of learners that meet one world) and reconstructions."""
 
 from __future__ import annotations
 
 from vase.experiments.common.conditions import OURS
-from vase.experiments.common.numbers import Numbers, best, last, note, percent
+from vase.experiments.common.numbers import Numbers, best, last, note, percent, stage_lengths
 from vase.experiments.five_datasets.settings import ALONE
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import Entry, Table, spread
@@ -63,19 +63,19 @@ def _counts(run: Result, world: str) -> tuple[float, float, float] | None:
     return float(sum(used[home])), float(own), float(spare)
 
 
-def recognition(results: Results) -> Table:
-    """Shares that the stranger recognises, world by world."""
+def reconstruction_accuracy(results: Results) -> Table:
+    """Accuracy of a classifier of real images on held-out images of each world, and on their reconstructions."""
     rows: list[tuple[Entry, ...]] = []
     for condition, runs in results.finished:
         for world in runs[0].timeline.worlds:
-            found = [run.analysis["recognition"][world] for run in runs]
-            real, again = ([one[name] for one in found] for name in ("images", "reconstructions"))
-            share = [b / a for a, b in zip(real, again, strict=True)]
-            rows.append((condition.name, title(world), len(runs), *map(percent, (real, again, share))))
+            found = [run.analysis.get("reconstruction_accuracy", {}).get(world, {}) for run in runs]
+            images, again = ([one.get(name) for one in found] for name in ("images", "reconstructions"))
+            ratio = [b / a if a and b is not None else None for a, b in zip(images, again, strict=True)]
+            rows.append((condition.name, title(world), len(runs), *map(percent, (images, again, ratio))))
     notes = (
         "A small convolutional network that was trained on real images of a world names the class of held-out images, "
         "and of their reconstructions at the end of the stream.",
-        note(results, "frozen"),
+        f"Preset {results.preset}, {stage_lengths(results)} steps per stage; mean ± standard deviation over seeds.",
     )
-    columns = ("condition", "world", "seeds", "images (%)", "reconstructions (%)", "share (%)")
-    return Table("Recognition: what a stranger sees in reconstructions", columns, tuple(rows), notes)
+    columns = ("condition", "world", "seeds", "on images (%)", "on reconstructions (%)", "ratio (%)")
+    return Table("Classification accuracy of reconstructions", columns, tuple(rows), notes)

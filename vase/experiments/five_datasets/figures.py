@@ -49,7 +49,7 @@ def reconstructions(results: Results) -> Figure:
         for axis in axes:
             axis.set_axis_off()
         for axis, world in zip(axes, worlds, strict=False):
-            real, again = images[f"recognition-{world}"]
+            real, again = images[f"reconstructions-{world}"]
             draw_rows(axis, {"image": real, "reconstruction": again})
             axis.set_title(title(world), fontsize=9)
     return figure

@@ -31,11 +31,11 @@ FIVE_DATASETS = Experiment(
 FIVE_LONGER = replace(
     FIVE_DATASETS,
     name="five-longer",
-    title="the five worlds with stages three times as long: what does a stranger recognise in reconstructions?",
+    title="the five worlds with longer stages: does a classifier of real images read the reconstructions?",
     steps={"laptop": 6_000},
     conditions=(replace(FIVE_DATASETS.condition(OURS), seeds=(0,)),),
-    tables={"recognition": f"{_HERE}analysis:recognition", **TABLES},
+    tables={"reconstruction-accuracy": f"{_HERE}analysis:reconstruction_accuracy", **TABLES},
     figures={"reconstructions": f"{_HERE}figures:reconstructions", **FIVE_DATASETS.figures},
     options={"probe_every": 2_000, "frozen_every": 0},
-    analyse=f"{_HERE}recognition:evaluate",
+    analyse=f"{_HERE}evaluation:evaluate",
 )

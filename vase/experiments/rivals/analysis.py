@@ -11,19 +11,25 @@ from vase.experiments.results import Result, Results
 from vase.experiments.rivals.settings import NAMES, STORES_IMAGES
 from vase.experiments.rivals.strengths import LEEWAY, strengths
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
-from vase.metrics.forgetting import KEEP_AFTER, Metric, Probes
+from vase.metrics.forgetting import SETTLED_AFTER, Metric, Probes
 from vase.worlds.spec import title
 
 Score = Callable[[Sequence[Result], Metric, None, Probes], Numbers]
 _COLUMNS = (
     *("method", "told boundaries", "seeds", "ID max (%)", "ID change (%)", "ID end (%)"),
-    *("position min (1e-4)", "position change (1e-4)", "ID change, kept (%)", "position change, kept (1e-4)"),
-    *("reconstruction", "dreams", "Rand index", "memory (MB)", "ms per step"),
+    *(
+        "position min (1e-4)",
+        "position change (1e-4)",
+        "reconstruction",
+        "dreams",
+        "Rand index",
+        "memory (MB)",
+        "ms per step",
+    ),
 )
 _NOTES = (
     "ID: class, read from the frozen encoder, averaged over worlds. max, min: best while a world is trained on. "
-    "change: worst afterwards less best. end: at the end of the stream, all worlds. kept: read by a probe that was "
-    f"trained {KEEP_AFTER} batches after the visit, and never again; worst later score less its first. "
+    "change: worst afterwards less best. end: at the end of the stream, all worlds. "
     "reconstruction (squared error of a pixel × 1000) and dreams (Fréchet distance) at the end, averaged over "
     "worlds; dreams of methods without "
     "environments are of all worlds at once.",
@@ -72,11 +78,6 @@ def scores(runs: Sequence[Result]) -> list[Spread]:
     return identity + [tenthousandths(score(runs, "mse", None, "frozen")) for score in (best, change)]
 
 
-def kept(runs: Sequence[Result]) -> list[Spread]:
-    """Change of identity and position as read by probes that are kept: do codes still mean the same?"""
-    return [percent(change(runs, "accuracy", None, "kept")), tenthousandths(change(runs, "mse", None, "kept"))]
-
-
 def methods(results: Results) -> Table:
     """All methods: what they learn and forget, and what that costs."""
     rows: list[tuple[Entry, ...]] = []
@@ -88,8 +89,30 @@ def methods(results: Results) -> Table:
             spread(memory(runs), scale=1e-6, digits=2),
             spread(milliseconds(runs)),
         )
-        rows.append((name_of(condition.name), told(condition), len(runs), *scores(runs), *kept(runs), *costs))
+        rows.append((name_of(condition.name), told(condition), len(runs), *scores(runs), *costs))
     return Table(results.experiment.title, _COLUMNS, tuple(rows), (*_NOTES, note(results, "frozen")))
+
+
+def meaning(results: Results) -> Table:
+    """Do codes keep their meaning? Changes as read by probes that are trained once per visit, and by fresh ones."""
+    rows: list[tuple[Entry, ...]] = []
+    for condition, runs in results.finished:
+        identity, position = (
+            [change(runs, metric, None, probes) for probes in ("kept", "settled", "frozen")]
+            for metric in ("accuracy", "mse")
+        )
+        numbers = (*map(percent, identity), *map(tenthousandths, position))
+        rows.append((name_of(condition.name), told(condition), len(runs), *numbers))
+    read_by = ("kept", "settled", "fresh")
+    columns = (*(f"ID, {name} (%)" for name in read_by), *(f"position, {name} (1e-4)" for name in read_by))
+    notes = (
+        "Worst later score less the first, of a probe that was trained at the end of a visit (kept) or "
+        f"{SETTLED_AFTER} batches later (settled), and never again; fresh: of a new probe for every score, as in the "
+        "other tables.",
+        note(results, "frozen"),
+    )
+    title = f"{results.experiment.title}: do codes keep their meaning?"
+    return Table(title, ("method", "told boundaries", "seeds", *columns), tuple(rows), notes)
 
 
 _MEASURED: tuple[tuple[str, Metric, Probes, Score, float, int], ...] = (
@@ -97,7 +120,9 @@ _MEASURED: tuple[tuple[str, Metric, Probes, Score, float, int], ...] = (
     ("position change (1e-4)", "mse", "frozen", change, 1e4, 1),
     ("ID end (%)", "accuracy", "frozen", last, 1e2, -1),
     ("ID change, kept (%)", "accuracy", "kept", change, 1e2, -1),
+    ("ID change, settled (%)", "accuracy", "settled", change, 1e2, -1),
     ("position change, kept (1e-4)", "mse", "kept", change, 1e4, 1),
+    ("position change, settled (1e-4)", "mse", "settled", change, 1e4, 1),
 )
 
 
@@ -114,7 +139,7 @@ def ranking(results: Results) -> Table:
             rows.append((name, place, name_of(condition.name), told(condition), images, numbers, behind))
     notes = (
         "behind: how much worse than VASE, in standard errors of the difference of the two means; negative: better. "
-        "images: whether real images of the past are stored. kept: read by a probe trained soon after the visit.",
+        "images: whether real images of the past are stored. kept, settled: by probes of its end, or soon after.",
         note(results, "frozen"),
     )
     columns = ("measure", "place", "method", "told boundaries", "images", "value", "behind")

@@ -83,7 +83,7 @@ ON_EVERY_STREAM = (
 )
 """One or two forms of each method; other boundaries and losses are compared on the first stream only."""
 STORES_IMAGES = ("joint-VAE", "joint-CCI-VAE", "reservoir-1000", "reservoir-bytes")
-_TABLES = {name: f"{_HERE}analysis:{name}" for name in ("methods", "ranking", "worlds")}
+_TABLES = {name: f"{_HERE}analysis:{name}" for name in ("methods", "ranking", "meaning", "worlds")}
 
 
 def _conditions(names: Container[str], **other: Mapping[str, Any]) -> tuple[Condition, ...]:

@@ -1,13 +1,19 @@
-"""The stranger: a classifier of real images, on stripes that anybody can tell apart."""
+"""The reference classifier, on stripes that anybody can tell apart."""
 
 import numpy as np
 import pytest
 import torch
 
-from vase.metrics.recognition import Stranger, StrangerSettings, classes_seen, recognised, train_stranger
+from vase.metrics.reconstruction_accuracy import (
+    ClassifierSettings,
+    ReferenceClassifier,
+    accuracy_on,
+    predicted_classes,
+    train_reference_classifier,
+)
 from vase.worlds import Batch
 
-SETTINGS = StrangerSettings(filters=4, hidden=16, updates=60, batch=32)
+SETTINGS = ClassifierSettings(filters=4, hidden=16, updates=60, batch=32)
 
 
 def stripes(n: int, seed: int) -> Batch:
@@ -19,27 +25,27 @@ def stripes(n: int, seed: int) -> Batch:
     return Batch(images.astype(np.uint8), {"label": labels.astype(np.int64)})
 
 
-def test_it_recognises_what_is_there_and_nothing_else() -> None:
-    stranger, batch = train_stranger(stripes(200, 0), SETTINGS), stripes(100, 1)
-    assert recognised(stranger, batch.images, batch) == 1.0
+def test_it_sees_what_is_there_and_nothing_else() -> None:
+    classifier, batch = train_reference_classifier(stripes(200, 0), SETTINGS), stripes(100, 1)
+    assert accuracy_on(classifier, batch.images, batch) == 1.0
     turned = batch.images.swapaxes(2, 3)  # every object is now one of the other class
-    assert recognised(stranger, turned, batch) == 0.0
+    assert accuracy_on(classifier, turned, batch) == 0.0
     half = np.concatenate([batch.images[:50], turned[50:]])
-    assert recognised(stranger, half, batch) == 0.5
+    assert accuracy_on(classifier, half, batch) == 0.5
     grey = np.full_like(batch.images, 100)  # all look alike: one class is seen in all
-    assert len(set(classes_seen(stranger, grey))) == 1
+    assert len(set(predicted_classes(classifier, grey))) == 1
 
 
 def test_bytes_and_floats_are_the_same_images() -> None:
-    stranger, batch = train_stranger(stripes(200, 0), SETTINGS), stripes(40, 2)
+    classifier, batch = train_reference_classifier(stripes(200, 0), SETTINGS), stripes(40, 2)
     floats = batch.images.astype(np.float32) / np.float32(255)
-    assert np.array_equal(classes_seen(stranger, batch.images), classes_seen(stranger, floats))
+    assert np.array_equal(predicted_classes(classifier, batch.images), predicted_classes(classifier, floats))
 
 
 def test_the_seed_decides_and_nobody_elses_random_numbers_are_taken() -> None:
     torch.manual_seed(5)
     state = torch.get_rng_state()
-    one, again, other = (train_stranger(stripes(50, 0), SETTINGS, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (train_reference_classifier(stripes(50, 0), SETTINGS, seed=seed) for seed in (0, 0, 1))
     assert torch.equal(state, torch.get_rng_state())
     x = torch.rand(3, 1, 8, 8)
     assert torch.equal(one(x), again(x))
@@ -48,4 +54,4 @@ def test_the_seed_decides_and_nobody_elses_random_numbers_are_taken() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 9, 14)])
 def test_images_of_any_shape(shape: tuple[int, int, int]) -> None:
-    assert Stranger(shape, 5, SETTINGS)(torch.zeros(2, *shape)).shape == (2, 5)
+    assert ReferenceClassifier(shape, 5, SETTINGS)(torch.zeros(2, *shape)).shape == (2, 5)

@@ -1,7 +1,7 @@
-"""Recognition: does a stranger, who knows real images and not the learner, see in a reconstruction what was there?
+"""Classification accuracy of reconstructions: does an image, decoded again, still show what was there?
 
-Errors of pixels do not tell: a blurred 3 may be near to a 3 in pixels and look like an 8. A classifier that was trained
-on real images stands in for the stranger.
+The error of pixels does not tell: a blurred 3 may be near to a 3 in pixels and look like an 8. A reference classifier,
+which was trained on real images and has never seen the learner, does.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _CHUNK = 512
 
 
 @dataclass(frozen=True)
-class StrangerSettings:
-    """How the classifier of real images is trained."""
+class ClassifierSettings:
+    """How the reference classifier is trained."""
 
     filters: int = 16
     hidden: int = 128
@@ -30,10 +30,10 @@ class StrangerSettings:
     lr: float = 2e-3  # Adam's, falling to 0
 
 
-class Stranger(nn.Module):
+class ReferenceClassifier(nn.Module):
     """A small convolutional network from images (B, C, H, W) to scores of classes (B, K)."""
 
-    def __init__(self, image_shape: tuple[int, int, int], classes: int, settings: StrangerSettings):
+    def __init__(self, image_shape: tuple[int, int, int], classes: int, settings: ClassifierSettings):
         super().__init__()
         channels, height, width = image_shape
         f, features = settings.filters, 2 * settings.filters * -(-height // 4) * -(-width // 4)
@@ -49,36 +49,38 @@ class Stranger(nn.Module):
         return scores
 
 
-def train_stranger(batch: Batch, settings: StrangerSettings | None = None, *, seed: int = 0) -> Stranger:
+def train_reference_classifier(
+    batch: Batch, settings: ClassifierSettings | None = None, *, seed: int = 0
+) -> ReferenceClassifier:
     """A classifier of real images, with the factor "label" as their classes."""
-    settings = settings or StrangerSettings()
+    settings = settings or ClassifierSettings()
     x, labels = torch.from_numpy(as_floats(batch.images)), _labels(batch)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        stranger = Stranger((x.shape[1], x.shape[2], x.shape[3]), 1 + int(labels.max()), settings)
+        classifier = ReferenceClassifier((x.shape[1], x.shape[2], x.shape[3]), 1 + int(labels.max()), settings)
     generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(stranger.parameters(), lr=settings.lr)
+    optimiser = torch.optim.Adam(classifier.parameters(), lr=settings.lr)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, settings.updates)
     for _ in range(settings.updates):
         rows = torch.randint(len(x), (settings.batch,), generator=generator)
         optimiser.zero_grad()
-        nn.functional.cross_entropy(stranger(x[rows]), labels[rows]).backward()
+        nn.functional.cross_entropy(classifier(x[rows]), labels[rows]).backward()
         optimiser.step()
         schedule.step()
-    return stranger
+    return classifier
 
 
 @torch.no_grad()
-def classes_seen(stranger: Stranger, images: np.ndarray) -> Int64[np.ndarray, " B"]:
-    """The class that the stranger sees in each image."""
+def predicted_classes(classifier: ReferenceClassifier, images: np.ndarray) -> Int64[np.ndarray, " B"]:
+    """The likeliest class of each image."""
     parts = torch.from_numpy(as_floats(images)).split(_CHUNK)
-    found: np.ndarray = torch.cat([stranger(part).argmax(1) for part in parts]).numpy()
+    found: np.ndarray = torch.cat([classifier(part).argmax(1) for part in parts]).numpy()
     return found
 
 
-def recognised(stranger: Stranger, images: np.ndarray, batch: Batch) -> float:
-    """Share of `images`, of the same objects as the batch, in which the stranger sees the true class."""
-    return float((classes_seen(stranger, images) == _labels(batch).numpy()).mean())
+def accuracy_on(classifier: ReferenceClassifier, images: np.ndarray, batch: Batch) -> float:
+    """Accuracy on `images` with the labels of a batch: its own images, or their reconstructions."""
+    return float((predicted_classes(classifier, images) == _labels(batch).numpy()).mean())
 
 
 def _labels(batch: Batch) -> Int64[Tensor, " B"]:
