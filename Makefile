@@ -12,10 +12,10 @@ OWN    := $(PIP) --no-build-isolation --editable
 
 setup: $(DEV)
 
-# torch first, if pip is configured with a folder that has a build of it: the index's asks for gigabytes of CUDA libraries.
+# torch first, if pip is configured with a folder that has a build of it: the index's build pulls in gigabytes of CUDA.
 $(CORE): pyproject.toml constraints.txt locks/core.txt locks/torch.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(LOCKED) locks/torch.txt --no-index 2> /dev/null || true
+	$(LOCKED) locks/torch.txt --no-index > /dev/null 2>&1 || echo "no locked build of torch in a local folder: taking the index's"
 	$(LOCKED) locks/core.txt
 	$(OWN) .
 	touch $@

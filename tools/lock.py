@@ -6,7 +6,7 @@ Nothing is resolved or downloaded here: the packages are those that the installe
 its extra `dev`. Hashes come from the pages of the configured index, for all platforms, and from local files where pip
 is configured to find packages in a folder: a build of torch for CPUs has another hash than the index's own. torch has a
 file of its own, which `make setup` installs from such folders first: pip prefers files whose hash the index states, so
-that it would fetch the index's build, and with it gigabytes of CUDA libraries.
+it would otherwise fetch the index's build, and with it gigabytes of CUDA libraries.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Form:
         images: float,
         shrinkage: float,
     ) -> Form:
-        """vᵀS⁻¹v with S = LLᵀ, the shrunk correlation of so many images, for other images than those.
+        """vᵀS⁻¹v with S = LLᵀ, a shrunk correlation estimated from some images; its moments are those of new ones.
 
         The inverse fits the images that it was made of: others lie further out, as each does if it is left out.
         """
