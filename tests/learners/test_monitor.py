@@ -27,6 +27,7 @@ from vase import VASEConfig, checkpoint
 from vase.config import EnvironmentConfig
 from vase.learners.monitor import ShiftMonitor
 from vase.learners.records import Step
+from vase.worlds import make_world
 
 RNG = np.random.default_rng
 LEVEL = 1e-4
@@ -155,6 +156,22 @@ class TestAsking:
         monitor, pool = worlds[channels]
         assert alarms(monitor, pool) <= 1
         assert alarms(monitor, photographs(1280, RNG(6), channels=channels)) <= 1  # never seen
+
+
+@pytest.mark.parametrize(("old", "young"), [("glyphs", "digits"), ("moving-glyphs", "moving-digits")])
+def test_images_of_an_old_and_a_young_world_are_told_apart(old: str, young: str) -> None:
+    """Images of many-sided worlds are far from their mean: they must not seem nearer to whatever is known less well."""
+    rng, worlds = np.random.default_rng(0), [make_world(name) for name in (old, young)]
+    monitor = ShiftMonitor(VASEConfig(image_shape=(1, 32, 32)))
+    for world, batches in zip(worlds, (60, 12), strict=True):
+        for _ in range(batches):
+            monitor.partial_fit(world.sample(64, rng).images)
+    assert len(monitor.memory) == 2
+    found = monitor.infer_environment(np.concatenate([world.sample(100, rng).images for world in worlds]))
+    best = found.each.argmax(1)
+    assert (best[:100] == 0).mean() >= 0.9
+    assert (best[100:] == 1).mean() >= 0.9
+    assert found.verdict.startswith("mixture")
 
 
 def test_nothing_happens_while_nothing_changes() -> None:

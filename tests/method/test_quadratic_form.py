@@ -88,3 +88,20 @@ class TestTails:
     def test_more_spread_has_the_longer_tail(self) -> None:
         calm, wild = chi_square(10), chi_square(10).scaled(1.0, 2.0)
         assert wild.tail(29.588) > 10 * calm.tail(29.588)
+
+
+def test_the_density_of_a_normal_vector() -> None:
+    # vᵀv of three standard normals: mean 3, variance 6; log N = −½q up to a constant of d.
+    found = Moments(3.0, 6.0, 1.0).log_density(np.array([0.5, 3.0, 20.0]), 3)
+    assert found.tolist() == pytest.approx([-0.25, -1.5, -10.0])
+
+
+def test_the_density_of_an_elliptical_vector() -> None:
+    # In two dimensions q = |v|² with mean 2 and variance 8: gamma with shape ½ and scale 4, f(q) = e^(−q/4)/√(4πq). The
+    # density of v is f(q)/π, that of a standard normal e^(−q/2)/(2π): the constant leaves −log(1/(2π)) out.
+    q = np.array([0.1, 1.0, 10.0])
+    density = np.exp(-q / 4) / np.sqrt(4 * np.pi * q) / np.pi
+    found = Moments(2.0, 8.0, 1.0).log_density(q, 2)
+    assert found.tolist() == pytest.approx((np.log(density) + np.log(2 * np.pi)).tolist())
+    normal = Moments(2.0, 4.0, 1.0).log_density(q, 2)
+    assert (found > normal).tolist() == [True, False, True]  # long tails: near the mean, and far away

@@ -134,13 +134,19 @@ class TestByHand:
         assert reference.distance(column(5.0)[0], images).p_value == pytest.approx(min(1.0, 2 * expected.tail(9 * h)))
 
     def test_likelihood_of_single_images(self) -> None:
-        # Mean 2, variance 1: log N = −½(x − 2)² up to a constant; the log-volume is 0.
-        reference = Reference(np.zeros(1))
-        reference.update(column(1.0, 3.0))
-        assert reference.log_likelihood(column(2.0, 3.0, 5.0)).tolist() == pytest.approx([0.0, -0.5, -4.5])
-        # P(χ²₁ > 3.841459) = 0.05, where images are many
+        # Mean 2, variance 1, images that scatter like normal ones: log N = −½(x − 2)² up to a constant; log-volume 0.
         many = Reference(np.zeros(1))
         many.update(column(*[1.0, 3.0] * 50_000))
+        found = many.log_likelihood(column(2.5, 3.0, 5.0))
+        assert found.tolist() == pytest.approx([-0.125, -0.5, -4.5], abs=1e-2)
+        # Four times the variance of (x − 2)²: shape 1/8, scale 8, so that log p = −3/8·log q − q/8 + constant.
+        heavy = copy.deepcopy(many)
+        heavy.scatter["whitened image"] = scattered(1.0, 4.0)
+        gains = [-3 / 8 * math.log(q) - q / 8 for q in (0.25, 1.0, 9.0)]
+        found = heavy.log_likelihood(column(2.5, 3.0, 5.0))
+        assert np.diff(found).tolist() == pytest.approx(np.diff(gains).tolist(), abs=1e-2)
+        assert np.isfinite(heavy.log_likelihood(column(2.0))).all()  # the mean itself
+        # P(χ²₁ > 3.841459) = 0.05, where images are many
         p_values = many.image_p_values(column(2.0, 2 + math.sqrt(3.841459 * (1 + RESOLUTION))))
         assert p_values.tolist() == pytest.approx([1.0, 0.05], abs=1e-5)
 

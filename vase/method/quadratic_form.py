@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaincc
+from scipy.special import gammaincc, gammaln
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,17 @@ class Moments:
         What varies more than normal images do has the longer tail: the skewness grows with the spread.
         """
         return Moments(self.mean * factor, self.variance * factor**2 * spread, self.skewness * spread)
+
+    def log_density(self, values: Float[np.ndarray, "*B"], d: int) -> Float[np.ndarray, "*B"]:
+        """log p(v) of vectors of d numbers whose forms have these values, up to −½log|P⁻¹| and a constant of d.
+
+        By the elliptical distribution whose form has a gamma distribution f with this mean and variance: its density
+        depends on q = vᵀPv alone, so that it is f(q)/q^(d/2 − 1). For a normal vector that is −q/2; one with long tails
+        is more probable near the mean and far away.
+        """
+        shape, scale = self.mean**2 / self.variance, self.variance / self.mean
+        constant = d / 2 * math.log(2) + gammaln(d / 2) - shape * math.log(scale) - gammaln(shape)
+        return np.asarray((shape - d / 2) * np.log(values) - values / scale + constant)
 
     def tail(self, value: float) -> float:
         """The probability of a value at least as large."""

@@ -254,15 +254,21 @@ class Reference:
         return self._measured[1]
 
     def log_likelihood(self, features: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B"]:
-        """log N(features) of single images, up to a constant; tempered where they scatter more than normal ones."""
-        values = self.forms["whitened"].of_rows((features - self.mean) / self._std)
-        return -0.5 * (values + self._log_volume) / self.scatter[_IMAGE].excess ** 0.5
+        """log p(features) of single images, up to a constant, with the scatter that they have had."""
+        expected, values = self._of_images(features)
+        noise = RESOLUTION * expected.mean  # images that never vary
+        return expected.log_density(np.maximum(values, noise), features.shape[1]) - 0.5 * self._log_volume
 
     def image_p_values(self, features: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B"]:
         """The probability of an image at least as strange, for each of some."""
+        expected, values = self._of_images(features)
+        return expected.tails(values)
+
+    def _of_images(self, features: Float[np.ndarray, "B D"]) -> tuple[Moments, Float[np.ndarray, "B"]]:
+        """The form of each image's difference from the mean, and how it is distributed."""
         form, scatter = self.forms["whitened"], self.scatter[_IMAGE]
         values = form.of_rows((features - self.mean) / self._std)
-        return form.expected.scaled(scatter.ratio, scatter.excess).tails(values)
+        return form.expected.scaled(scatter.ratio, scatter.excess), values
 
     def _observe(self, batch: Mean, features: Float[np.ndarray, "B D"]) -> None:
         """Compare a batch, before it is part of the reference, with what is expected of it."""
