@@ -97,8 +97,10 @@ def _add_frames(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Watch until the source ends or Ctrl-C."""
     from vase.training.process import interruptible
+    from vase.watching.directory import WatchDirectory
     from vase.watching.hooks import Hook, command, webhook
     from vase.watching.session import watch
+    from vase.watching.shortage import frames_of_a_verdict
     from vase.watching.terminal import terminal
 
     if arguments.source is None and not arguments.resume:
@@ -121,10 +123,12 @@ def run(arguments: argparse.Namespace) -> None:
     broken = f" ({last.broken:,} of them broken)" if last and last.broken else ""
     count = f"{last.frames:,} frames{broken} in {last.step:,} batch{'es' * (last.step != 1)}" if last else "nothing new"
     if last and last.held:
+        directory = WatchDirectory(out)
+        verdict = frames_of_a_verdict(directory.config().environments, directory.settings().batch_size)
         count += (
-            "; the last ones looked unfamiliar, but were too few for a verdict, which takes 256 frames; fewer with "
+            f"; the last ones looked unfamiliar, but were too few for a verdict, which takes {verdict:,} frames, or N "
+            "batches in a watch started with --set environments.patience=N"
         )
-        count += "batches below 8 frames, or in a watch started with --set environments.patience=N (batches)"
     shown.on_note(f"{end}: {count}. Watch: {out}. Resume with: {_resume_command(arguments, out)}")
 
 

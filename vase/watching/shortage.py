@@ -1,4 +1,4 @@
-"""Whether a source was long enough for a change to be reported."""
+"""How many frames it takes to report a change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from vase.config import EnvironmentConfig
 from vase.method.shift_detector import verdict_batches
 
 _SIZES = (32, 16, 8, 4, 2)
+
+
+def frames_of_a_verdict(config: EnvironmentConfig, batch_size: int) -> int:
+    """Frames that must look unfamiliar before a change is reported.
+
+    >>> frames_of_a_verdict(EnvironmentConfig(), 64), frames_of_a_verdict(EnvironmentConfig(patience=3), 16)
+    (256, 48)
+    """
+    return batch_size * verdict_batches(config, batch_size)
 
 
 def too_few_frames(config: EnvironmentConfig, batch_size: int, frames: int) -> str | None:
