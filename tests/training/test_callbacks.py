@@ -93,7 +93,7 @@ def test_hooks_and_rows_are_called_in_order(tmp_path: Path) -> None:
     assert last == [
         "batch",
         "row step",
-        *["row probe"] * 9,  # identity and position of the first world, identity of the second; three kinds of probes
+        *["row probe"] * 8,  # two kinds of probes: class and position of the first world, class of the second; two kept
         "step",
         "row count",
         "row stage",
