@@ -44,8 +44,9 @@ def reconstructions(results: Results) -> Figure:
     run = results.first(OURS)
     images, worlds = pictures(run), run.timeline.worlds
     with styled():
-        figure = new_figure(11, 1.15 * len(worlds))
-        axes = figure.subplots((len(worlds) + 1) // 2, 2, squeeze=False).flatten()
+        rows = (len(worlds) + 1) // 2
+        figure = new_figure(11, 1.3 * rows)
+        axes = figure.subplots(rows, 2, squeeze=False).flatten()
         for axis in axes:
             axis.set_axis_off()
         for axis, world in zip(axes, worlds, strict=False):
