@@ -229,10 +229,10 @@ class TestRefusedToRead:
             read(tmp_path, KIND)
 
     def test_other_version(self, saved, monkeypatch):
-        monkeypatch.setattr(checkpoint, "VERSION", 5)
+        monkeypatch.setattr(checkpoint, "VERSION", 6)
         with pytest.raises(
             CheckpointError,
-            match=r"format version 4, this program reads version 5; open it with the release that wrote it",
+            match=r"format version 5, this program reads version 6; open it with the release that wrote it",
         ):
             read(saved, KIND)
 

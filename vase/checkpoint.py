@@ -22,7 +22,7 @@ from torch import Tensor
 
 from vase.files import Guard, HeldFolder, hold_folder, json_bytes, read_json, unguarded
 
-VERSION = 4
+VERSION = 5
 MANIFEST = "state.json"
 LEARNER = "vase learner"
 """Kind of a checkpoint that holds a learner under the key "learner", whether saved alone or with its run."""

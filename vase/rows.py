@@ -24,6 +24,7 @@ class KnownEnvironment(TypedDict):
     loss: float | None
     mask: list[bool]
     used: list[bool]
+    duplicate_of: NotRequired[int]
 
 
 class AxisLatent(TypedDict):
@@ -127,11 +128,13 @@ SwitchRow = TypedDict(
         "effect": float | None,
         "posterior": list[float | None],
         "change": ChangeRow | None,
+        "retired": NotRequired[int],
     },
 )
 """A switch that the learner announced, compared with the truth, and what changed with it.
 
-The first environment has `from` and `change` None. Runs of earlier versions lack the last four keys.
+The first environment has `from` and `change` None. Runs of earlier versions lack the keys from `p_value` to `change`.
+`retired`: the environment that is left, if it came into the one entered before it had settled.
 """
 
 

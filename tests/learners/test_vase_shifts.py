@@ -111,7 +111,8 @@ def test_a_switch_says_what_changed(pool):
     ],
 )
 def test_each_test_alone_announces_a_shift(pool, test, change):
-    model = VASE(config(), seed=0, shift_tests=[test])
+    still = config().with_values({"independence.enabled": "no"})  # a rotation of the latents makes their test forget
+    model = VASE(still, seed=0, shift_tests=[test])
     assert stages(model, [batches(pool, 150), map(change, batches(pool, 12, seed=1))]) == [0, 1]
 
 

@@ -92,8 +92,24 @@ class TestMemory:
         alone = memory((1, 2))
         assert alone.updated_mask(0, flags(), torch.full((N,), 9.0), MaskConfig(), protect=True).all()
 
-    def test_state_is_restored(self):
+    def test_past_environments(self):
+        made = memory((1,), (2,), (3,))
+        made.current = 1
+        assert made.past() == [0, 2]
+        made[0].retire(duplicate_of=1)
+        assert (made.past(), made.retired()) == ([2], [0])
+        assert [made.resolve(s) for s in range(3)] == [1, 1, 2]
+
+    def test_what_was_retired_uses_nothing(self):
         made = memory((1, 2), (2, 3))
+        made[1].retire(duplicate_of=0)
+        assert made[1].duplicate_of == 0
+        assert not made[1].gate.any()
+        assert made.spare().tolist() == (~flags(1, 2)).tolist()
+
+    def test_state_is_restored(self):
+        made = memory((1, 2), (2, 3), (3, 4))
+        made[2].retire(duplicate_of=1)
         made[1].observe(3.5, 0.9)
         made[0].gate = flags(1, 2)
         made.current = 1
@@ -101,7 +117,7 @@ class TestMemory:
         again.load_state_dict(made.state_dict())
         assert again.current == 1
         for a, b in zip(made, again, strict=True):
-            assert (a.index, a.age, str(a.loss)) == (b.index, b.age, str(b.loss))
+            assert (a.index, a.age, str(a.loss), a.duplicate_of) == (b.index, b.age, str(b.loss), b.duplicate_of)
             assert all(torch.equal(getattr(a, name), getattr(b, name)) for name in ("mask", "gate", "used"))
         again[0].used[5] = True
         assert not made[0].used[5]

@@ -65,6 +65,7 @@ class Stream:
     def __init__(self, environments: int = 1, **config: Any) -> None:
         self.environments = environments
         self.detector = ShiftDetector([], EnvironmentConfig(**config))
+        self.record = record()
 
     def judge(self, x: torch.Tensor, environments: Sequence[int] | None) -> dict[int, Fit]:
         asked = range(self.environments) if environments is None else environments
@@ -72,7 +73,7 @@ class Stream:
 
     def receive(self, value: float) -> Decision:
         x = images(value)
-        return self.detector.receive(x, self.judge(x, [0])[0], self.judge, record())
+        return self.detector.receive(x, self.judge(x, [0])[0], self.judge, self.record)
 
     def __call__(self, *values: float) -> Decision:
         """All but the last are held."""
@@ -300,16 +301,41 @@ class TestReceive:
         decision = Stream(patience=1)(WORLD)
         assert values(decision.there) == [WORLD]
 
-    def test_a_moving_environment_that_arrives_is_left_for_the_old_one(self) -> None:
+    @pytest.mark.parametrize("age", [64, 65])
+    def test_a_moving_environment_that_arrives_is_left_for_the_old_one(self, age: int) -> None:
+        """Before two blocks of 32 batches it cannot have settled, and is a duplicate of the old one."""
+
         class Arrived(Says):
             def arrived(self, record: EnvironmentRecord) -> int | None:
                 return 2
 
         stream = Stream(environments=3)
         stream.detector.tests.append(Arrived(1.0))
+        stream.record.age = age
         decision = stream(0.0)
         assert (decision.here, decision.environment, values(decision.there)) == ((), 2, [0.0])
         assert decision.fits is not None
+        assert decision.duplicate is (age <= 64)
+
+    def test_nothing_fits_what_was_retired(self) -> None:
+        forgotten = []
+
+        class Forgets(Says):
+            def forget(self, record: EnvironmentRecord) -> None:
+                forgotten.append(record.index)
+
+        detector, spurious = ShiftDetector([Forgets(1.0)], EnvironmentConfig()), record(1)
+        assert detector.fit(spurious, [view()]).p_value == 1
+        fits = {s: Fit(p, 0.5, (f"reason {s}",)) for s, p in ((0, 0.4), (1, 0.9))}
+        decision = Decision(there=(images(0.0),), environment=0, fits=fits, duplicate=True)
+        assert decision.distances(1) == {0: 0.5}
+        assert detector.leave(spurious, decision) == (
+            "reason 1",
+            "the batch fits environment 0",
+            "environment 1 had not settled, and is retired",
+        )
+        assert detector.fit(spurious, [view()]).p_value == 0
+        assert (forgotten, spurious.duplicate_of) == ([1], 0)
 
 
 @pytest.mark.parametrize(

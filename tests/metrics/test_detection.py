@@ -120,6 +120,7 @@ class Said:
     environment: int
     switched: bool = False
     held: bool = False
+    retired: int | None = None
 
 
 def test_held_batches_belong_to_the_environment_decided_on() -> None:
@@ -127,6 +128,12 @@ def test_held_batches_belong_to_the_environment_decided_on() -> None:
     trace = Trace.of(steps)
     assert trace.announced == (0, 0, 0, 0, 0, 1, 1)
     assert trace.assigned == (0, 0, 0, 1, 1, 1, 1)  # the one at 2 was given up
+
+
+def test_batches_of_a_false_alarm_that_was_undone_belong_to_the_known_environment() -> None:
+    trace = Trace.of([Said(0, True), Said(1, True), Said(1), Said(0, True, retired=1), Said(2, True)])
+    assert trace.announced == (0, 1, 1, 0, 2)
+    assert trace.assigned == (0, 0, 0, 0, 2)
 
 
 ABA = Truth(Timeline((("a", 10), ("b", 10), ("a", 10))))

@@ -64,13 +64,19 @@ model.partial_fit(images)  # goes on learning, with a fresh optimiser
 
 def _known(learner: Representation) -> str:
     views = learner.environments
+    known = sum(view.duplicate_of is None for view in views)
     used = {int(n) for view in views for n in view.used.nonzero()[0]}
     sentence = (
-        f"{len(views)} environment{'s' * (len(views) != 1)} after {learner.steps:,} batches; "
+        f"{known} environment{'s' * (known != 1)} after {learner.steps:,} batches; "
         f"{len(used)} of {learner.n_latents} latents in use."
     )
     rows = [
-        (str(view.index), f"{view.age:,}", f"{view.loss:.1f}", ", ".join(map(str, view.used.nonzero()[0])) or "none")
+        (
+            str(view.index) if view.duplicate_of is None else f"{view.index} (retired: it was {view.duplicate_of})",
+            f"{view.age:,}",
+            f"{view.loss:.1f}",
+            ", ".join(map(str, view.used.nonzero()[0])) or "none",
+        )
         for view in views
     ]
     return f"{sentence}\n\n{markdown_table(('environment', 'batches learnt', 'loss', 'latents used'), rows)}"

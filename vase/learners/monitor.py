@@ -96,7 +96,8 @@ class ShiftMonitor:
 
     def _switch(self, decision: Decision, fit: Fit) -> Step:
         assert decision.fits is not None
-        change, reasons = self._describe(decision), decision.fits[self.memory.current].reasons
+        left, change = self.memory.record, self._describe(decision)
+        reasons = self.detector.leave(left, decision)
         self._enter(decision.environment)
         self._update(decision.there)
         return self._report(
@@ -105,6 +106,7 @@ class ShiftMonitor:
             is_new=change.is_new,
             verdict=len(decision.there),
             dropped=decision.dropped,
+            retired=left.index if decision.duplicate else None,
             posterior=posterior(decision.fits, self.detector.level),
             change=change,
             reasons=reasons,
@@ -166,7 +168,7 @@ class ShiftMonitor:
             previous=current,
             environment=len(self.memory) if environment is None else environment,
             is_new=environment is None,
-            distances={s: fit.effect for s, fit in decision.fits.items()},
+            distances=decision.distances(current),
             p_value=decision.fits[current].p_value,
         )
 

@@ -31,6 +31,8 @@ class Step:
     """At a switch, the number of batches that led to it, this one included: how long ago the change began."""
     dropped: int = 0
     """Held batches given up because the stream went back before a verdict."""
+    retired: int | None = None
+    """At a switch, the environment that is left, if it came into the one entered before it had settled."""
     loss: float = float("nan")
     reconstruction: float = float("nan")
     """−log p(x|z,s), the first term of Eq. 3."""
@@ -114,3 +116,5 @@ class EnvironmentView:
     """Latents that the decoder of s may see: all at first, u^s once it has been left."""
     age: int
     """Batches learnt in this environment."""
+    duplicate_of: int | None = None
+    """The environment that this one came into before it had settled. It is retired: it uses no latent."""

@@ -75,6 +75,7 @@ class Representation:
                 mask=e.mask.numpy().copy(),
                 gate=e.gate.numpy().copy(),
                 age=e.age,
+                duplicate_of=e.duplicate_of,
             )
             for e in self.memory_
         )
@@ -192,8 +193,9 @@ class Representation:
     def _index(self, environment: int | None) -> int:
         if not len(self.memory_):
             raise NotFittedError("nothing has been learnt yet: call partial_fit or fit first.")
-        known = len(self.memory_)
-        return self.memory_.current if environment is None else require_index("environment", environment, known)
+        if environment is None:
+            return self.memory_.current
+        return self.memory_.resolve(require_index("environment", environment, len(self.memory_)))
 
     def _index_or_inferred(self, environment: int | None, x: Images) -> int:
         """The given environment, else that of the batch, else the current one."""
@@ -203,8 +205,13 @@ class Representation:
 
     def _probabilities(self, x: Images) -> Float[Tensor, "B K"]:
         """q(s|x) of each image."""
-        h = encode_in_chunks(self.networks_, x)[0]
-        return self.networks_.classify(h, len(self.memory_)).softmax(1)
+        return self._classified(encode_in_chunks(self.networks_, x)[0])
+
+    def _classified(self, h: Tensor) -> Float[Tensor, "B K"]:
+        """q(s|x) from the encoder's features; retired environments have none."""
+        logits = self.networks_.classify(h, len(self.memory_))
+        logits[:, self.memory_.retired()] = -torch.inf
+        return logits.softmax(1)
 
     @torch.no_grad()
     def _infer(self, x: Images, q: Float[Tensor, "B K"] | None = None) -> tuple[int | None, Mapping[int, Fit]]:
@@ -236,7 +243,7 @@ class Representation:
         encode = functools.cache(lambda i: encode_in_chunks(networks[i], x))
         if detector.needs_networks(current=current is not None):
             if q is None:
-                q = self.networks_.classify(encode(0)[0], len(memory)).softmax(1)
+                q = self._classified(encode(0)[0])
             candidates = [int(s) for s in q.mean(0).argsort(descending=True, stable=True)]
             order = list(dict.fromkeys((candidates[0], memory.current, *candidates)))
 

@@ -103,28 +103,27 @@ class VASE(Shareable):
     def _switch(self, decision: Decision, told: dict[str, Any]) -> Step:
         """Leave the environment before the first foreign gradient, and learn the held batches where they belong."""
         assert decision.fits is not None
-        left = self.memory_.current
+        left = self.memory_.record
         if decision.here:
             self._learn(list(decision.here))
         after = torch.cat(decision.there)
         told["posterior"] = posterior(decision.fits, self.detector_.level)
         told["change"] = self._describe(decision, after)
         self.finish_environment()
+        reasons = self.detector_.leave(left, decision)
         if decision.environment is None:
             self.add_environment(self._atypicality(after))
         else:
             self.reenter_environment(decision.environment)
         what = "a new one" if decision.environment is None else "known"
-        _log.info("step %d: environment %d → %d (%s)", self.steps_, left, self.memory_.current, what)
-        reasons = list(decision.fits[left].reasons)
-        if decision.environment is not None:
-            reasons.append(f"the batch fits environment {decision.environment}")
+        _log.info("step %d: environment %d → %d (%s)", self.steps_, left.index, self.memory_.current, what)
         return self._learn(
             list(decision.there),
             switched=True,
             is_new=decision.environment is None,
             verdict=len(decision.there),
-            reasons=tuple(reasons),
+            retired=left.index if decision.duplicate else None,
+            reasons=reasons,
             **told,
         )
 
@@ -303,7 +302,7 @@ class VASE(Shareable):
             previous=record.index,
             environment=len(self.memory_) if environment is None else environment,
             is_new=environment is None,
-            distances={s: fit.effect for s, fit in decision.fits.items()},
+            distances=decision.distances(record.index),
             p_value=decision.fits[record.index].p_value,
         )
 

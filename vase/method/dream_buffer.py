@@ -132,7 +132,7 @@ class DreamBuffer:
 
         `gates` are the latents that each environment may see, on the device of the networks.
         """
-        if not self.config.enabled or self.snapshot is None or (len(memory) < 2 and not self._alone):
+        if not self.config.enabled or self.snapshot is None or not self._dreamt_of(memory):
             return None
         if self._pool_size == 0:
             s, noise = (workers.shard(part) for part in self._requests(n * workers.size, memory, generator))
@@ -146,9 +146,12 @@ class DreamBuffer:
         rows = torch.randint(self._pool_size, (n * workers.size,), generator=generator)
         return self.pool.take(workers.shard(rows).to(gates.device))
 
+    def _dreamt_of(self, memory: EnvironmentMemory) -> list[int]:
+        return [memory.current] if self._alone else memory.past()
+
     def _requests(self, n: int, memory: EnvironmentMemory, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Environments to dream of, and noise to dream from."""
-        s = draw_environments(n, len(memory), memory.current, generator, include_current=self._alone)
+        s = draw_environments(n, self._dreamt_of(memory), generator)
         return s, torch.randn(n, memory.n_latents, generator=generator)
 
     def _dream(self, snapshot: Networks, s: Tensor, noise: Tensor, gates: Tensor) -> Dreams:

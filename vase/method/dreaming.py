@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -19,11 +21,6 @@ def encoder_proximity(
     return (squares if gate is None else squares * gate).sum(1)
 
 
-def draw_environments(
-    n: int, count: int, current: int, generator: torch.Generator, *, include_current: bool = False
-) -> Int[Tensor, "n"]:
-    """s' for n dreams: uniform over the `count` environments seen, other than the current one."""
-    if include_current:
-        return torch.randint(count, (n,), generator=generator)
-    draw = torch.randint(count - 1, (n,), generator=generator)
-    return draw + (draw >= current)
+def draw_environments(n: int, environments: Sequence[int], generator: torch.Generator) -> Int[Tensor, "n"]:
+    """s' for n dreams: uniform over the given environments."""
+    return torch.tensor(environments)[torch.randint(len(environments), (n,), generator=generator)]

@@ -29,6 +29,8 @@ class EnvironmentRecord:
     """L̃_s, the average loss while s was last current."""
     age: int = 0
     """Batches of s learnt so far."""
+    duplicate_of: int | None = None
+    """The environment that this one came into before it had settled; it is retired."""
 
     @property
     def active(self) -> Bool[Tensor, "N"]:
@@ -48,6 +50,12 @@ class EnvironmentRecord:
         keep = self.keep(decay)
         self.loss = loss if self.age == 0 else keep * self.loss + (1 - keep) * loss
         self.age += 1
+
+    def retire(self, duplicate_of: int) -> None:
+        """It was a false alarm, or has faded into another environment. What this one used is spare again."""
+        self.duplicate_of = duplicate_of
+        self.used = torch.zeros_like(self.used)
+        self.gate = torch.zeros_like(self.gate)
 
 
 class EnvironmentMemory:
@@ -82,6 +90,19 @@ class EnvironmentMemory:
         """All environments in the order in which they are asked: the given ones, the current one, the others."""
         return list(dict.fromkeys((*first, self.current, *range(len(self)))))
 
+    def past(self) -> list[int]:
+        """Environments other than the current one, without those that were retired."""
+        return [r.index for r in self.records if r.index != self.current and r.duplicate_of is None]
+
+    def retired(self) -> list[int]:
+        """Environments that are duplicates of others."""
+        return [r.index for r in self.records if r.duplicate_of is not None]
+
+    def resolve(self, index: int) -> int:
+        """The environment of this number or, if that was retired, the one that it came into."""
+        known = self.records[index].duplicate_of
+        return index if known is None else known
+
     def used_by_others(self, index: int) -> Bool[Tensor, "N"]:
         """Latents that some environment other than `index` uses: those that a mask must protect."""
         others = [record.used for record in self.records if record.index != index]
@@ -115,6 +136,7 @@ class EnvironmentMemory:
             "current": self.current,
             "loss": torch.tensor([r.loss for r in self.records], dtype=torch.float64),
             "age": torch.tensor([r.age for r in self.records]),
+            "duplicate_of": [r.duplicate_of for r in self.records],
             **{name: torch.stack(rows) if rows else torch.zeros(0, self.n_latents) for name, rows in vectors.items()},
         }
 
@@ -122,9 +144,9 @@ class EnvironmentMemory:
         """Continue from a `state_dict()`."""
         vectors = zip(state["mask"], state["gate"], state["used"], strict=True)
         self.records = [
-            EnvironmentRecord(i, mask.clone(), gate.clone(), used.clone(), loss, age)
-            for i, ((mask, gate, used), loss, age) in enumerate(
-                zip(vectors, state["loss"].tolist(), state["age"].tolist(), strict=True)
+            EnvironmentRecord(i, mask.clone(), gate.clone(), used.clone(), loss, age, known)
+            for i, ((mask, gate, used), loss, age, known) in enumerate(
+                zip(vectors, state["loss"].tolist(), state["age"].tolist(), state["duplicate_of"], strict=True)
             )
         ]
         self.current = state["current"]

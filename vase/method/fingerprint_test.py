@@ -78,6 +78,10 @@ class FingerprintTest(ShiftTest):
         self.references[record.index].update(*self._measure(batch.images))
         self._last = None
 
+    def forget(self, record: EnvironmentRecord) -> None:
+        """Drop the reference of the environment."""
+        self.references.pop(record.index, None)
+
     def arrived(self, record: EnvironmentRecord) -> int | None:
         """The settled environment whose reference the moving one has reached."""
         moving = self.references.get(record.index)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from vase.config import EnvironmentConfig
 from vase.method.environment_memory import EnvironmentRecord
+from vase.method.reference import BLOCK
 from vase.method.shift_tests import ShiftTest
 from vase.method.statistics import BatchStatistics
 from vase.nn.likelihood import Images
@@ -23,6 +24,11 @@ SUSPICION = 0.01
 VERDICT_IMAGES = 256
 """Images that a verdict takes, unless `patience` says how many batches."""
 _MOST_BATCHES = 32
+YOUNG = 2 * BLOCK
+"""Batches before which no environment can have settled. One that comes into another by then is retired.
+
+It was a false alarm, or the world has faded back; it has followed the world, and describes the other environment now.
+"""
 
 
 def verdict_batches(config: EnvironmentConfig, batch_size: int) -> int:
@@ -80,6 +86,12 @@ class Decision:
     """How the batches of the verdict fit each environment."""
     dropped: int = 0
     """Batches given up: the stream went away and came back before a verdict."""
+    duplicate: bool = False
+    """The current environment has come into the other one before it could settle."""
+
+    def distances(self, current: int) -> dict[int, float]:
+        """How far the batches of the verdict are from each environment that is left, in standard deviations."""
+        return {s: f.effect for s, f in (self.fits or {}).items() if not (self.duplicate and s == current)}
 
     @property
     def held(self) -> bool:
@@ -126,8 +138,10 @@ class ShiftDetector:
         Bonferroni). A batch is as foreign as it is in the mildest view: an optimiser's spike, which only the live
         weights see, is no shift. Unless the environment is `current`, only tests that know all environments are asked;
         without any, nothing fits. In the current one no further view is asked for once a batch is clear of suspicion:
-        each costs a pass through the networks.
+        each costs a pass through the networks. Nothing fits an environment that was retired.
         """
+        if record.duplicate_of is not None:
+            return Fit(0.0, math.nan, ())
         tests = self.tests if current else [test for test in self.tests if test.knows_all]
         total = sum(test.weight for test in tests)
         fits = []
@@ -156,7 +170,9 @@ class ShiftDetector:
         current = record.index
         if not self.held and fit.p_value >= SUSPICION:
             arrived = next((s for test in self.tests if (s := test.arrived(record)) is not None), None)
-            return Decision(here=(x,)) if arrived is None else Decision((), (x,), arrived, judge(x, None))
+            if arrived is None:
+                return Decision(here=(x,))
+            return Decision((), (x,), arrived, judge(x, None), duplicate=record.age <= YOUNG)
         self.held.append(HeldBatch(x, float(fit.p_value)))
         patience = self.patience(len(x))
         if len(self.held) < patience:
@@ -211,6 +227,20 @@ class ShiftDetector:
         """Tell all tests that the latents of the environment were rotated or rescaled."""
         for test in self.tests:
             test.forget_latents(record)
+
+    def leave(self, record: EnvironmentRecord, decision: Decision) -> tuple[str, ...]:
+        """Why the environment is left, in words. A duplicate of the one entered is retired, and tests forget it."""
+        assert decision.fits is not None
+        reasons = decision.fits[record.index].reasons
+        if decision.environment is None:
+            return reasons
+        reasons = (*reasons, f"the batch fits environment {decision.environment}")
+        if not decision.duplicate:
+            return reasons
+        record.retire(decision.environment)
+        for test in self.tests:
+            test.forget(record)
+        return (*reasons, f"environment {record.index} had not settled, and is retired")
 
     def release(self) -> tuple[Batch, ...]:
         """The images of the held batches, oldest first, which are then held no longer."""

@@ -67,6 +67,9 @@ class ShiftTest(ABC):
     def forget_latents(self, record: EnvironmentRecord) -> None:  # noqa: B027
         """The latents of the environment were rotated or rescaled: what was known of single ones holds no longer."""
 
+    def forget(self, record: EnvironmentRecord) -> None:  # noqa: B027
+        """The environment was retired: nothing will be compared with it."""
+
     def arrived(self, record: EnvironmentRecord) -> int | None:
         """The environment into which this one, which is still moving, has come; None if it has not."""
         return None

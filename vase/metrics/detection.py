@@ -35,12 +35,12 @@ def compare_switch(true_switches: Iterable[int], announced: int, step: int) -> d
 
 
 def switch_summary(record: Record) -> dict[str, Any]:
-    """Environments found, announced switches with delays and false alarms, and the true switches that were missed."""
+    """Environments in the end, announced switches, delays, false alarms, and the true switches that were missed."""
     rows = record.of("switch")
     switches = [row for row in rows if row["from"] is not None]
     caught = {row["true_step"] for row in switches}
     return {
-        "environments": sum(bool(row["is_new"]) for row in rows),
+        "environments": sum(bool(row["is_new"]) for row in rows) - sum("retired" in row for row in rows),
         "worlds": len(record.worlds),
         "switches": [{name: row[name] for name in SWITCH_KEYS} for row in switches],
         "delays": [row["delay"] for row in switches if not row["false_alarm"]],
@@ -165,13 +165,18 @@ class Trace:
 
     @classmethod
     def of(cls, steps: Iterable[Any]) -> Trace:
-        """From what `partial_fit` returned for every batch: records with `environment`, `switched` and `held`."""
+        """From what `partial_fit` returned for every batch: records with `environment`, `switched` and `held`.
+
+        Those of a detector that retires environments also have `retired`.
+        """
         announced: list[int] = []
         assigned: list[int] = []
         held = 0
         for step in steps:
             if step.switched and held:
                 assigned[-held:] = [step.environment] * held
+            if (retired := getattr(step, "retired", None)) is not None:
+                assigned = [step.environment if s == retired else s for s in assigned]
             held = held + 1 if step.held else 0
             announced.append(step.environment)
             assigned.append(step.environment)

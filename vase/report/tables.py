@@ -59,7 +59,7 @@ def _environments(record: Record) -> Table:
     rows = tuple(
         (
             _number(s),
-            _text(title(record.world_of[s]) if s in record.world_of else NONE),
+            _text(_world(record, s, one)),
             _number(one["age"]),
             _number(one["loss"], ".1f"),
             _number(sum(one["used"])),
@@ -71,6 +71,12 @@ def _environments(record: Record) -> Table:
     )
     columns = ("number", "world", "batches learnt", "loss", "latents used", "shared", "first used here", "masked")
     return Table("Environments", f"As the learner knew them at step {last.get('step', 0):,}.", columns, rows)
+
+
+def _world(record: Record, s: int, known: Mapping[str, Any]) -> str:
+    if "duplicate_of" in known:
+        return f"retired: it was environment {known['duplicate_of']}"
+    return title(record.world_of[s]) if s in record.world_of else NONE
 
 
 def _scores(name: str, note: str, found: Mapping[str, Any]) -> Table:

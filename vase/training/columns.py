@@ -29,6 +29,7 @@ def switch_columns(step: Step) -> dict[str, Any]:
         **_evidence(step),
         "posterior": [finite(value) for value in step.posterior.tolist()],
         "change": None if step.change is None else step.change.to_row(),
+        **({} if step.retired is None else {"retired": step.retired}),
     }
 
 

@@ -25,7 +25,7 @@ def pictures_of(learner: Learner, images: Any) -> dict[str, Picture]:
     """What a learner makes of some images of the current environment; nothing without a decoder.
 
     reconstructions: the images above, what is decoded from their codes below. traversals: one row per latent that the
-    environment uses, moved in the code of the first image. dreams: one row per environment.
+    environment uses, moved in the code of the first image. dreams: one row per environment that was not retired.
     """
     if not isinstance(learner, Decodes):
         return {}
@@ -34,7 +34,8 @@ def pictures_of(learner: Learner, images: Any) -> dict[str, Picture]:
     rows = np.stack([as_bytes(images), as_bytes(learner.reconstruct(images, environment=here))])
     found = {"reconstructions": grid(rows), "traversals": grid(_traversals(learner, images[:1], here))}
     if isinstance(learner, Dreams):
-        known = range(len(learner.environments)) if isinstance(learner, InfersEnvironments) else [None]
+        views = learner.environments if isinstance(learner, InfersEnvironments) else None
+        known = [None] if views is None else [view.index for view in views if view.duplicate_of is None]
         found["dreams"] = grid(np.stack([as_bytes(learner.dream(SHOWN, environment=s, seed=0)) for s in known]))
     return found
 

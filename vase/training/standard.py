@@ -177,8 +177,13 @@ class LearnerState(Callback):
     def _known(self, learner: Learner) -> Row:
         """What a learner knows of its environments, nothing if it infers none; and the counts."""
         views = learner.environments if isinstance(learner, InfersEnvironments) else ()
-        known = [{"index": view.index, "age": view.age, "loss": finite(view.loss), **_flags(view)} for view in views]
+        known = [_described(view) for view in views]
         return {"environments": known, "held": self.held, "dropped": self.dropped}
+
+
+def _described(view: EnvironmentView) -> Row:
+    found: Row = {"index": view.index, "age": view.age, "loss": finite(view.loss), **_flags(view)}
+    return found if view.duplicate_of is None else found | {"duplicate_of": view.duplicate_of}
 
 
 def _flags(view: EnvironmentView) -> dict[str, list[bool]]:

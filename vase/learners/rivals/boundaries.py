@@ -93,7 +93,7 @@ class Detected:
         """What the detector says to be learnt on either side of a boundary, if there is one."""
         decision, step = self.monitor.receive(x.cpu())
         names = ("environment", "switched", "is_new", "held", "dropped", "p_value", "effect", "reasons", "posterior")
-        told = {name: getattr(step, name) for name in (*names, "change")}
+        told = {name: getattr(step, name) for name in (*names, "change", "retired")}
         before, after = (tuple(part.to(x.device) for part in side) for side in (decision.here, decision.there))
         return Arrival(before, after, bool(after), told)
 
