@@ -4,6 +4,7 @@
     python -m benchmarks.speed laptop [--peers-python PYTHON]    writes results/speed/laptop.json
     python -m benchmarks.speed paper                             writes results/speed/paper.json
     python -m benchmarks.speed scaling                           writes results/speed/scaling.json
+    python -m benchmarks.speed rivals                            writes results/speed/rivals.json
 
 Run it on an otherwise idle machine. PYTHON: an interpreter that has pythae and avalanche-lib.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks import parts, peers, processes, scaling, step
+from benchmarks import parts, peers, processes, rivals, scaling, step
 from benchmarks.reference import PLAIN
 from vase.bench import precision, report
 from vase.bench.contestants import block, timed_config
@@ -30,6 +31,7 @@ FILES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "laptop": ("laptop", 8, ("step", "precision", "parts", "processes", "peers")),
     "paper": ("paper", 3, ("step",)),
     "scaling": ("laptop", 3, ("scaling",)),
+    "rivals": ("laptop", 1, ("rivals",)),
 }
 """File -> preset, rounds, parts."""
 PARTS: dict[str, Callable[[str, int], report.Part]] = {
@@ -39,6 +41,7 @@ PARTS: dict[str, Callable[[str, int], report.Part]] = {
     "scaling": scaling.measure,
     "processes": processes.measure,
     "peers": peers.measure,
+    "rivals": rivals.measure,
 }
 
 

@@ -230,13 +230,17 @@ def results_of(experiment: Experiment, preset: str, results: str | Path) -> Resu
 
 def checked_results(experiment: Experiment, preset: str, results: str | Path) -> Results:
     """The finished runs. One with other settings is an error, but any folder of pictures will do."""
-    found = results_of(experiment, preset, results)
+    return checked(results_of(experiment, preset, results))
+
+
+def checked(found: Results) -> Results:
+    """The same runs, none of which has other settings."""
     for condition, runs in found.finished:
         for run in runs:
             before = run.settings
             folders = {name: getattr(before, name) for name in FOLDERS}
-            now = experiment.settings(condition, run.seed, preset, **folders)
-            require_same(experiment, run.path, now, before)
+            now = found.experiment.settings(condition, run.seed, found.preset, **folders)
+            require_same(found.experiment, run.path, now, before)
     return found
 
 

@@ -70,18 +70,19 @@ def test_each_world_alone_has_its_own_stream():
     assert len(streams) == 7
 
 
-def test_accuracy_of_reconstructions_is_divided_by_that_of_images(tmp_path) -> None:
+def test_accuracy_of_reconstructions_is_divided_by_that_of_a_learner_of_one_world(tmp_path) -> None:
     folder = tmp_path / "five-longer" / "laptop"
-    folder.mkdir(parents=True)
-    content = {
-        "stages": [["mnist", 10], ["fashion", 10]],
-        "config": {},
-        "summary": {"probes": ["periodic"], "environments": 2},
-        "findings": {"reconstruction_accuracy": {"mnist": {"images": 0.8, "reconstructions": 0.6}}},
-        "rows": [],
-    }
-    (folder / "disentangled-SDA-0.json").write_text(json.dumps(content))
+    write_findings(folder, "disentangled-SDA-0", ("mnist", "fashion"), {"mnist": 0.6})
+    write_findings(folder, "disentangled-SDA-all-dreams-0", ("mnist", "fashion"), {"mnist": 0.72})
+    write_findings(folder, "alone-mnist-0", ("mnist",), {"mnist": 0.8})
     measured, other = reconstruction_accuracy(results_of(FIVE_LONGER, "laptop", tmp_path)).rows
-    assert [str(entry) for entry in measured] == ["disentangled-SDA", "MNIST", "1", "80.0", "60.0", "75.0"]
-    assert [str(entry) for entry in other[3:]] == ["–", "–", "–"]  # was not measured
+    assert [str(entry) for entry in measured] == ["MNIST", "90.0", "80.0", "60.0", "72.0", "75.0", "90.0"]
+    assert [str(entry) for entry in other] == ["Fashion", *"––––––"]  # was not measured
     assert FIVE_LONGER.steps["laptop"] == 3 * FIVE_DATASETS.steps["laptop"]
+
+
+def write_findings(folder, name, worlds, reconstructions):
+    write(folder, name, worlds, [])
+    path = folder / f"{name}.json"
+    found = {world: {"images": 0.9, "reconstructions": value} for world, value in reconstructions.items()}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "findings": {"reconstruction_accuracy": found}}))

@@ -64,6 +64,19 @@ def test_reconstructions_that_are_all_alike_are_read_as_one_class(plan) -> None:
     assert evaluate(object(), plan, None).numbers == {}
 
 
+def test_a_learner_of_one_world_is_judged_like_one_of_all(monkeypatch) -> None:
+    monkeypatch.setattr(evaluation, "train_reference_classifier", lambda batch, seed: batch.images)
+    monkeypatch.setattr(
+        evaluation, "accuracy_on", lambda classifier, images, batch: float(classifier.sum() + images.sum())
+    )
+    monkeypatch.setattr(evaluation, "STREAM", "digits,inverse-digits")
+    found = []
+    for stream in ("digits*4,inverse-digits*4", "inverse-digits*4"):
+        plan = make_plan(RunSettings.of("smoke", stream=stream, probes="none", device="cpu"))
+        found.append(evaluate(Copies(), plan, None).numbers["reconstruction_accuracy"]["inverse-digits"])
+    assert found[0] == found[1]
+
+
 def test_the_figure_shows_every_world(tmp_path) -> None:
     worlds = ("mnist", "fashion", "moving-mnist")
     folder = tmp_path / "five-longer" / "laptop"

@@ -115,6 +115,16 @@ class TestTables:
         assert "outdoors → indoors, preset laptop, 100 steps per stage" in table.notes[-1]
         assert f"none if R² within is below {MIN_R_SQUARED:g} in one of the worlds" in table.notes[0]
 
+    def test_the_mean_of_what_every_learner_encodes_well(self, results):
+        for seed in range(3):
+            ours = {"horizon": one([0.9, 0.7], 0.8), "x": one([0.6, 0.3], 0.1)}  # R² of x within: 0.45
+            theirs = {"horizon": one([0.6, 0.8], 0.3), "x": one([0.9, 0.9], 0.1)}
+            write(results.folder, OURS, seed, found(ours))
+            write(results.folder, ENTANGLED, seed, found(theirs))
+        rows = {row[:2]: [words(entry) for entry in row[2:]] for row in homology(results).rows}
+        assert rows["ridge", "mean of 2"][2] == "0.45 ± 0.00"
+        assert rows["ridge", "mean of 1, R² ≥ 0.5"][2] == "0.80 ± 0.00"
+
     def test_a_worse_one_is_negative(self, results):
         for seed in range(3):
             write(results.folder, OURS, seed, found({"horizon": one([0.9, 0.7], 0.1 * seed)}))

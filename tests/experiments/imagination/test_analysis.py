@@ -52,15 +52,15 @@ def test_values_of_the_papers_table() -> None:
     assert (config.mask.threshold, config.environments.kappa, config.dreaming.tau) == (0.7, 1.5, 500)
 
 
-def _probe(world: str, step: int, value: float, metric: str = "accuracy") -> dict[str, Any]:
+def _probe(world: str, step: int, value: float, metric: str = "accuracy", mode: str = "periodic") -> dict[str, Any]:
     probe = "identity" if metric == "accuracy" else "position"
-    return {"kind": "probe", "step": step, "world": world, "probe": probe, "mode": "periodic", metric: value}
+    return {"kind": "probe", "step": step, "world": world, "probe": probe, "mode": mode, metric: value}
 
 
 def _write(
     folder: Path, condition: str, seed: int, ahead: list[float], ceiling: list[float], probes: dict[str, list[float]]
 ) -> None:
-    """Stages of 10 steps; ahead at 15 and 20, probes at 20, 25 and 30."""
+    """Stages of 10 steps; ahead at 15 and 20, probes at 20, 25 and 30; fresh ones read 0.01 more."""
     way = {"latents": [0, 2], "before": [3.0, 4.0], "after": [0.6, 0.8]} if condition == "imagination" else {}
     rows = [
         {
@@ -75,6 +75,11 @@ def _write(
         for step, a, c in zip((15, 20), ahead, ceiling, strict=True)
     ]
     rows += [_probe(w, step, v) for w, vs in probes.items() for step, v in zip((20, 25, 30), vs, strict=True)]
+    rows += [
+        _probe(w, step, v + 0.01, mode="frozen")
+        for w, vs in probes.items()
+        for step, v in zip((20, 30), vs[::2], strict=True)
+    ]
     rows += [_probe("moving-mnist", 20, 1.5, "pixels"), _probe("moving-mnist", 30, 0.5, "pixels")]
     content = {
         "settings": {"seed": seed},
@@ -109,12 +114,12 @@ def test_table_by_hand(tmp_path: Path) -> None:
     assert values("what was met / real (%)") == [[37.5, 50], [90, 80, 100], [52.5, 30]]
     assert values("appendix probe of moving MNIST (%)") == [[70, 70], [70, 70, 70], [0, 0]]
     assert values("its position error (pixels)") == [[1.5, 1.5], [1.5, 1.5, 1.5], [0, 0]]
-    assert values("appendix probe of MNIST (%)") == [[90, 92], [89, 93, 93], [-1, 1]]
-    assert values("appendix probe of moving Fashion (%)")[0] == [80, 80]
-    assert values("later: moving Fashion, end of the run (%)")[0] == [75, 75]
-    assert values("later: MNIST, end of the run (%)") == [[85, 85], [95, 95, 95], [10, 10]]
-    assert values("later: moving MNIST, first score in its stage (%)")[1] == [80, 80, 80]
-    assert values("later: moving MNIST, end of the run (%)")[1] == [90, 90, 90]
+    assert values("fresh probe of MNIST (%)") == [[91, 93], [90, 94, 94], [-1, 1]]
+    assert values("fresh probe of moving Fashion (%)")[0] == [81, 81]
+    assert values("later: moving Fashion, end of the run, fresh probe (%)")[0] == [76, 76]
+    assert values("later: MNIST, end of the run, fresh probe (%)") == [[86, 86], [96, 96, 96], [10, 10]]
+    assert values("later: moving MNIST, first score in its stage, appendix probe (%)")[1] == [80, 80, 80]
+    assert values("later: moving MNIST, end of the run, appendix probe (%)")[1] == [90, 90, 90]
     assert values("what was met / end of the run (%)")[1] == [80, pytest.approx(76 / 0.9), 100]
     assert values("distance from z*, before acting") == [[], [pytest.approx(12.5**0.5)] * 3, []]
     assert values("distance from z*, after acting") == [[], [pytest.approx(0.5**0.5)] * 3, []]
@@ -154,7 +159,7 @@ def test_conditions_with_results_are_columns(
     table = imagination_table(results_of(load_experiment("imagination"), "laptop", tmp_path))
     assert table.columns == ("", *columns, "bar")
     assert [[round(value, 6) for value in entry.values] for entry in table.rows[0][1:-1]] == first  # type: ignore[union-attr]
-    assert table.rows[0][-1] == "gain ≥ 25"
+    assert table.rows[0][-1] == "gain ≥ 35"
     explained = [name for name in ("random-translation", "passive-128") if f"{name}: " in " ".join(table.notes)]
     assert explained == [name for name in ("random-translation", "passive-128") if name in conditions]
 
@@ -163,5 +168,6 @@ def test_figure_of_the_committed_results_shows_the_conditions_that_have_some() -
     results = results_of(load_experiment("imagination"), "laptop", ROOT / "results")
     left, *_ = figure4c(results).get_axes()
     labels = [text.get_text() for text in left.get_legend().get_texts()]
-    assert labels[:2] == ["imagination, 3 seeds", "passive, 3 seeds"]
+    seeds = {name: len(results.of(name)) for name in ("imagination", "passive")}
+    assert labels[:2] == [f"{name}, {count} seed{'s' * (count > 1)}" for name, count in seeds.items()]
     assert len(labels) == len(results.finished) + 1

@@ -28,6 +28,7 @@ from vase.experiments.rivals.settings import (
     RIVALS_FIVE,
     RIVALS_GRID,
 )
+from vase.experiments.rivals.streams import streams
 from vase.experiments.rivals.strengths import strengths
 from vase.experiments.tables import words
 from vase.learners.records import EnvironmentView, Inference
@@ -47,7 +48,15 @@ def measures(world: str, step: int, reconstruction: float, samples: float) -> di
     return {"kind": "measures", "step": step, "world": world, **values}
 
 
-def write(folder: Path, name: str, lost: float, rand: float | None, megabytes: float, second: float = 0.9) -> None:
+def write(
+    folder: Path,
+    name: str,
+    lost: float,
+    rand: float | None,
+    megabytes: float,
+    second: float = 0.9,
+    settings: dict[str, Any] | None = None,
+) -> None:
     """A run that knew the first world at 80 % and lost some of it while it learnt the second one to 90 %, say."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -57,6 +66,7 @@ def write(folder: Path, name: str, lost: float, rand: float | None, megabytes: f
     content = {
         "stages": [["fashion", 10], ["mnist", 10]],
         "config": {},
+        "settings": settings,
         "learning_seconds": 0.5,
         "summary": {"probes": ["periodic"], "environments": 0},
         "findings": {"memory": megabytes * 1e6, "rand": rand, "environments": None},
@@ -103,6 +113,36 @@ def test_the_ranking_says_how_far_behind(results: Results) -> None:
     assert rows[1][-1] == "–"
 
 
+def test_all_streams_in_one_table(results: Results, tmp_path: Path) -> None:
+    five, colour = (
+        {"settings": experiment.settings(experiment.condition(name), 0, "laptop").to_dict()}
+        for experiment, name in ((RIVALS_FIVE, OURS), (RIVALS_COLOUR, "curl"))
+    )
+    write(tmp_path / "rivals-five" / "laptop", f"{OURS}-0", 0.05, 1.0, 40, **five)
+    write(tmp_path / "rivals-colour" / "laptop", "curl-0", 0.3, 1.0, 40, second=0.5, **colour)
+    table = streams(results)
+    found = {row[:2]: dict(zip(table.columns, map(words, row), strict=True)) for row in table.rows}
+    assert list(found) == [
+        *(("three worlds", name) for name in ("VASE", "joint VAE", "generative replay, told")),
+        ("five worlds", "VASE"),
+        ("colour", "CURL"),
+    ]
+    ours = found["three worlds", "VASE"]
+    assert (ours["seeds"], ours["change (%)"]) == ("2", "−3.0 ± 1.4")  # −2 and −4
+    assert ours["change, settled probe (%)"] == "–"  # was not measured
+    five = found["five worlds", "VASE"]
+    assert (five["change (%)"], five["end (%)"]) == ("−5.0", "82.5")  # (75 + 90)/2
+    colour = found["colour", "CURL"]
+    assert (colour["max (%)"], colour["change (%)"], colour["end (%)"]) == ("65.0", "−30.0", "50.0")  # 80 and 50
+
+
+def test_a_run_of_another_stream_with_other_settings_is_an_error(results: Results, tmp_path: Path) -> None:
+    other = RIVALS_FIVE.settings(RIVALS_FIVE.condition("fine-tuned-VAE"), 0, "laptop").to_dict()
+    write(tmp_path / "rivals-five" / "laptop", f"{OURS}-0", 0.05, 1.0, 40, settings=other)
+    with pytest.raises(ValueError, match=r"rivals-five/laptop/disentangled-SDA-0\.json was made with another"):
+        streams(results)
+
+
 def test_single_worlds(results: Results) -> None:
     row = next(row for row in worlds(results).rows if row[:2] == ("VASE", "Fashion"))
     assert list(map(words, row[2:])) == ["77.0 ± 1.4", "4.00 ± 0.00", "2.00 ± 0.00", "0.50 ± 0.00"]
@@ -110,8 +150,17 @@ def test_single_worlds(results: Results) -> None:
 
 def test_the_figure_has_a_point_for_every_method(results: Results) -> None:
     left, right = cost(results).axes
-    assert [len(axis.containers) for axis in (left, right)] == [3, 3]
-    assert left.get_xlabel() == "memory beyond the weights (MB)"
+    assert [len(axis.containers) for axis in (left, right)] == [2, 3]  # joint training stores everything
+    assert (left.get_xlabel(), right.get_xlabel()) == ("memory beyond the weights (MB)", "time of a step (ms)")
+
+
+def test_times_of_the_benchmark_take_the_place_of_those_of_runs(results: Results, tmp_path: Path) -> None:
+    rows = [{"condition": OURS, "relative to fine-tuned VAE": 1.7}]
+    (tmp_path / "speed").mkdir()
+    (tmp_path / "speed" / "rivals.json").write_text(json.dumps({"parts": {"rivals": {"rows": rows}}}))
+    right = cost(results).axes[1]
+    assert [one[0].get_xdata().tolist() for one in right.containers] == [[1.7]]
+    assert right.get_xlabel() == "time of a step (relative to a fine-tuned VAE)"
 
 
 def test_the_grid_names_its_conditions(tmp_path: Path) -> None:
@@ -156,7 +205,7 @@ def test_every_condition_can_be_built(experiment: Any) -> None:
         name, options = job.settings.learner, job.settings.learner_options
         assert make_learner(name, tiny(), device="cpu", options=options).n_latents == 4
     assert {condition.name for condition in RIVALS.conditions} == set(NAMES) >= set(METHODS)
-    assert {condition.name for condition in RIVALS_FIVE.conditions} == set(ON_EVERY_STREAM) < set(NAMES)
+    assert {condition.name for condition in RIVALS_COLOUR.conditions} == set(ON_EVERY_STREAM) < set(NAMES)
 
 
 def test_joint_conditions_draw_from_all_worlds() -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 
 from vase.experiments.common import analysis
-from vase.experiments.common.conditions import HALVES, HEADLINE, LETTERS, OURS, label, readable, split, switched_off
+from vase.experiments.common.conditions import (
+    HALVES,
+    HEADLINE,
+    LETTERS,
+    OURS,
+    label,
+    printed,
+    readable,
+    split,
+    switched_off,
+)
 from vase.experiments.common.numbers import best, change, note, percent, tenthousandths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Reported, Table, spread, standard_errors
@@ -119,8 +129,8 @@ def _recruited(run: Result) -> float | None:
 
 
 def _used(run: Result) -> list[list[bool]]:
-    """u^s of every environment at the end."""
-    return [known["used"] for known in run.of("end")[0]["environments"]]
+    """u^s of every environment at the end that was not retired."""
+    return [known["used"] for known in run.of("end")[0]["environments"] if "duplicate_of" not in known]
 
 
 def masks_position_where_nothing_moves(run: Result) -> bool:
@@ -138,7 +148,7 @@ def masks_position_where_nothing_moves(run: Result) -> bool:
 def ranking(results: Results, probes: Probes = "appendix") -> Table:
     """How far the unablated, disentangled learner is ahead of the next conditions, in standard errors."""
     rows: list[tuple[Entry, ...]] = []
-    for name, losses, sign in _losses(results, probes):
+    for name, losses, sign in forgotten(results, probes):
         spreads = {condition: spread(list(found.values())) for condition, found in losses.items()}
         order = sorted(spreads, key=lambda c: sign * (spreads[c].mean or 0.0))
         shown = [c for place, c in enumerate(order) if place < 5 or c == OURS or not split(c)[0]]
@@ -158,14 +168,14 @@ def ranking(results: Results, probes: Probes = "appendix") -> Table:
 def twins(results: Results, probes: Probes = "appendix") -> Table:
     """Entangled learners against their disentangled twins of the same seeds."""
     rows: list[tuple[Entry, ...]] = []
-    for name, losses, sign in _losses(results, probes):
+    for name, losses, sign in forgotten(results, probes):
         for letters in LETTERS:
             first, second = (losses.get(f"{half}-{letters}", {}) for half in HALVES)
             if common := [seed for seed in first if seed in second]:
                 pair = (spread([found[seed] for seed in common]) for found in (first, second))
                 more = spread([sign * (second[seed] - first[seed]) for seed in common])
                 errors = more.mean_in_errors if len(common) >= LEAST_PAIRS else NONE
-                rows.append((name, letters.replace("none", "–"), len(common), *pair, more, errors))
+                rows.append((name, printed(letters), len(common), *pair, more, errors))
     notes = (
         "more: how much more the entangled one forgets than the disentangled one of the same seed, and that in "
         "standard errors of its mean; negative: less.",
@@ -175,7 +185,7 @@ def twins(results: Results, probes: Probes = "appendix") -> Table:
     return Table("Ablation: entangled twins" + ", frozen encoder" * (probes == "frozen"), columns, tuple(rows), notes)
 
 
-def _losses(results: Results, probes: Probes = "appendix") -> list[tuple[str, dict[str, dict[int, float]], int]]:
+def forgotten(results: Results, probes: Probes = "appendix") -> list[tuple[str, dict[str, dict[int, float]], int]]:
     """(measure, condition -> seed -> change, sign): a positive sign if more is worse."""
     found: list[tuple[str, dict[str, dict[int, float]], int]] = []
     for name, metric, worlds, scale, sign in _MEASURED:

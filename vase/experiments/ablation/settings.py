@@ -36,6 +36,7 @@ ABLATION = Experiment(
         "ranking-frozen": f"{_ANALYSIS}ranking_frozen",
         "ranking": f"{_ANALYSIS}ranking",
         "twins-frozen": f"{_ANALYSIS}twins_frozen",
+        "orderings": f"{_HERE}orderings:orderings",
         "twins": f"{_ANALYSIS}twins",
         "reuse": f"{_HERE}reuse:reuse",
         "latents": f"{_ANALYSIS}latents",

@@ -15,6 +15,9 @@ HALVES = ("disentangled", "entangled")
 ENTANGLED_LOSS = {"capacity.objective": "elbo"}
 """The standard VAE loss, β = 1."""
 OURS, BASELINE, ENTANGLED = "disentangled-SDA", "disentangled-none", "entangled-SDA"
+MORE_DREAMS = "disentangled-SDA-all-dreams"
+ALL_DREAMS = {"dreaming.share": 1.0}
+"""As many dreams as images, as in the paper; the preset dreams half as many, for speed."""
 HEADLINE = tuple(f"{half}-{letters}" for half in HALVES for letters in ("SDA", "SD", "none"))
 """Conditions in the short form of Table 1."""
 METHODS = {
@@ -65,6 +68,11 @@ def switched_off(condition: Condition, letters: str) -> bool:
     return any(condition.overrides.get(SWITCHES[letter]) == OFF for letter in letters)
 
 
+def printed(letters: str) -> str:
+    """Letters as the paper prints them: "–" for none."""
+    return letters.replace("none", "–")
+
+
 def split(condition: str) -> tuple[str, str]:
     """Half and letters of a condition of the ablation; ("", name) of any other.
 
@@ -72,11 +80,13 @@ def split(condition: str) -> tuple[str, str]:
     (('entangled', '–'), ('', 'my-pca'))
     """
     half, _, letters = condition.partition("-")
-    return (half, letters.replace("none", "–")) if half in HALVES and letters else ("", condition)
+    return (half, printed(letters)) if half in HALVES and letters else ("", condition)
 
 
 def readable(condition: str) -> str:
     """The name of a condition in a table that has a column for its half: "SDA (VASE)"."""
+    if condition == MORE_DREAMS:
+        return f"{readable(OURS)}, as many dreams as images"
     method = METHODS.get(condition)
     return split(condition)[1] + (f" ({method})" if method else "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vase.experiments.common.conditions import OURS
+from vase.experiments.common.conditions import MORE_DREAMS, OURS
 from vase.experiments.common.numbers import Numbers, best, last, note, percent, stage_lengths
 from vase.experiments.five_datasets.settings import ALONE
 from vase.experiments.results import Result, Results
@@ -65,17 +65,26 @@ def _counts(run: Result, world: str) -> tuple[float, float, float] | None:
 
 def reconstruction_accuracy(results: Results) -> Table:
     """Accuracy of a classifier of real images on held-out images of each world, and on their reconstructions."""
-    rows: list[tuple[Entry, ...]] = []
-    for condition, runs in results.finished:
-        for world in runs[0].timeline.worlds:
-            found = [run.analysis.get("reconstruction_accuracy", {}).get(world, {}) for run in runs]
-            images, again = ([one.get(name) for one in found] for name in ("images", "reconstructions"))
-            ratio = [b / a if a and b is not None else None for a, b in zip(images, again, strict=True)]
-            rows.append((condition.name, title(world), len(runs), *map(percent, (images, again, ratio))))
+    streams, rows = [results.of(name) for name in (OURS, MORE_DREAMS)], list[tuple[Entry, ...]]()
+    for world in _worlds(streams[0]):
+        ended = [_accuracies(runs, world, "reconstructions") for runs in streams]
+        alone = _accuracies(results.of(ALONE + world), world, "reconstructions")
+        images = _accuracies(streams[0], world, "images")
+        shares = [_share(values, alone) for values in ended]
+        rows.append((title(world), *map(percent, (images, alone, *ended, *shares))))
     notes = (
         "A small convolutional network that was trained on real images of a world names the class of held-out images, "
-        "and of their reconstructions at the end of the stream.",
+        "and of their reconstructions: by a learner that met nothing else, and by VASE at the end of the stream; more "
+        "dreams: as many as images, not half as many. end/alone: relative to the learner that met nothing else.",
         f"Preset {results.preset}, {stage_lengths(results)} steps per stage; mean ± standard deviation over seeds.",
     )
-    columns = ("condition", "world", "seeds", "on images (%)", "on reconstructions (%)", "ratio (%)")
+    columns = (
+        *("world", "images (%)", "alone (%)", "end (%)", "end, more dreams (%)"),
+        *("end/alone (%)", "end/alone, more dreams (%)"),
+    )
     return Table("Classification accuracy of reconstructions", columns, tuple(rows), notes)
+
+
+def _accuracies(runs: list[Result], world: str, what: str) -> Numbers:
+    """On the images of a world or on their reconstructions, one per seed; None where it was not measured."""
+    return [run.analysis.get("reconstruction_accuracy", {}).get(world, {}).get(what) for run in runs]

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vase.experiments.common.conditions import ENTANGLED, ENTANGLED_LOSS, FIGURES, OURS, TABLES
+from vase.experiments.common.conditions import (
+    ALL_DREAMS,
+    ENTANGLED,
+    ENTANGLED_LOSS,
+    FIGURES,
+    MORE_DREAMS,
+    OURS,
+    TABLES,
+)
 from vase.experiments.experiment import Condition, Experiment
 
 STREAM = "moving-mnist,fashion,inverse-fashion,mnist,moving-fashion"
 ALONE = "alone-"
 """Before the name of a world that a learner meets and no other."""
+
+
+def _alone(seeds: tuple[int, ...]) -> tuple[Condition, ...]:
+    """A learner for each world."""
+    return tuple(Condition(ALONE + world, seeds=seeds, stream=world) for world in STREAM.split(","))
+
+
 _HERE = "vase.experiments.five_datasets."
 
 FIVE_DATASETS = Experiment(
@@ -21,7 +36,7 @@ FIVE_DATASETS = Experiment(
     conditions=(
         Condition(OURS, shown=True),
         Condition(ENTANGLED, ENTANGLED_LOSS, seeds=(0,), shown=True),
-        *(Condition(ALONE + world, seeds=(0, 1), stream=world) for world in STREAM.split(",")),
+        *_alone((0, 1)),
     ),
     tables={**{name: f"{_HERE}analysis:{name}" for name in ("plasticity", "latents")}, **TABLES},
     figures={"figure3": f"{_HERE}figures:figure3", **FIGURES},
@@ -33,7 +48,11 @@ FIVE_LONGER = replace(
     name="five-longer",
     title="the five worlds with longer stages: does a classifier of real images read the reconstructions?",
     steps={"laptop": 6_000},
-    conditions=(replace(FIVE_DATASETS.condition(OURS), seeds=(0,)),),
+    conditions=(
+        replace(FIVE_DATASETS.condition(OURS), seeds=(0,)),
+        Condition(MORE_DREAMS, ALL_DREAMS, seeds=(0,)),
+        *_alone((0,)),
+    ),
     tables={"reconstruction-accuracy": f"{_HERE}analysis:reconstruction_accuracy", **TABLES},
     figures={"reconstructions": f"{_HERE}figures:reconstructions", **FIVE_DATASETS.figures},
     options={"probe_every": 2_000, "frozen_every": 0},

@@ -15,6 +15,9 @@ from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
 from vase.worlds.spec import title
 
+READ = 0.5
+"""R² within its own world from which on a factor counts as encoded well."""
+
 
 def homology(results: Results) -> Table:
     """The homology score of every factor, disentangled against entangled; other learners in columns of their own."""
@@ -28,9 +31,11 @@ def homology(results: Results) -> Table:
         for factor in factors:
             rows.append((regressor, factor, *_entries({n: [s.get(factor) for s in each] for n, each in found.items()})))
         steady = [f for f in factors if all(s.get(f, {}).get("score") is not None for s in every)]
-        if steady:
-            means: _Found = {n: [_mean([s[f] for f in steady]) for s in each] for n, each in found.items()}
-            rows.append((regressor, f"mean of {len(steady)}", *_entries(means)))
+        read = [f for f in steady if all(_read([s[f] for s in each]) >= READ for each in found.values() if each)]
+        for chosen, which in ((steady, ""), (read, f", R² ≥ {READ:g}")):
+            if chosen:
+                means: _Found = {n: [_mean([s[f] for f in chosen]) for s in each] for n, each in found.items()}
+                rows.append((regressor, f"mean of {len(chosen)}{which}", *_entries(means)))
     columns = (
         *("regressor", "factor", "seeds", "VASE: R² within", "VASE: score", "entangled: R² within"),
         *("entangled: score", "difference", "standard errors"),
@@ -41,7 +46,8 @@ def homology(results: Results) -> Table:
         "regressors, unchanged, in the other world, as a share of what those fitted there reach; cut to 0 ... 1, mean "
         "of both directions; none if R² within is below 0.1 in one of the worlds. seeds: with a score, "
         "of VASE and of the entangled one. standard errors: of the difference. mean: of factors with a score in every "
-        "run. Regressors read z^s = a^s ⊙ z, z ~ q(z|x); of a ball, only where it is seen.",
+        f"run, and of those that each learner encodes well (R² within ≥ {READ:g} on average). Regressors read "
+        "z^s = a^s ⊙ z, z ~ q(z|x); of a ball, only where it is seen.",
         _note(results),
     )
     return Table("Homologies: what is written alike in both worlds", columns, tuple(rows), notes)
@@ -49,6 +55,11 @@ def homology(results: Results) -> Table:
 
 _Found = dict[str, list[dict[str, Any] | None]]
 """Condition -> homologies of a factor, one of each run."""
+
+
+def _read(scores: Sequence[dict[str, Any]]) -> float:
+    """R² of a factor within the worlds, mean over them and over runs."""
+    return float(np.mean([one["within"] for one in scores]))
 
 
 def _all_scores(run: Result) -> dict[str, dict[str, Any]]:

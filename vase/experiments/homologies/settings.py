@@ -33,7 +33,7 @@ HOMOLOGIES = Experiment(
     name="homologies",
     title="Figure 4B: two first-person 3D worlds, outdoors → indoors, and the factors that they share",
     stream="outdoors,indoors",
-    steps={"laptop": 1_500, "paper": 60_000},
+    steps={"laptop": 4_000, "paper": 60_000},
     conditions=(
         Condition(OURS, seeds=THREE_SEEDS, shown=True),
         Condition(ENTANGLED, {**ENTANGLED_LOSS, "mask.threshold": 20.0}, seeds=THREE_SEEDS, shown=True),

@@ -34,8 +34,8 @@ _NOTES = (
     "worlds; dreams of methods without "
     "environments are of all worlds at once.",
     "Rand index: between worlds and environments that are inferred for held-out batches. memory: beyond live weights "
-    "and optimiser. ms: of processor time. told: the step at which a world changes; joint training has all worlds in "
-    "every batch instead.",
+    "and optimiser. ms: of processor time, on whatever machine trained the run. told: the step at which a world "
+    "changes; joint training has all worlds in every batch instead, and needs all images all the time.",
 )
 
 
@@ -51,8 +51,10 @@ def told(condition: Condition) -> str:
     return "yes" if condition.learner_options.get("boundaries") == "told" else "no"
 
 
-def memory(runs: Sequence[Result]) -> Numbers:
-    """Bytes beyond the weights, one number per seed."""
+def memory(condition: Condition, runs: Sequence[Result]) -> Numbers:
+    """Bytes beyond the weights, one number per seed; None for joint training, which needs all images all the time."""
+    if condition.options.get("joint"):
+        return [None] * len(runs)
     return [run.analysis.get("memory") for run in runs]
 
 
@@ -86,7 +88,7 @@ def methods(results: Results) -> Table:
             spread(at_the_end(runs, "reconstruction"), scale=1e3, digits=2),
             spread(at_the_end(runs, "samples"), digits=2),
             spread([run.analysis.get("rand") for run in runs], digits=2),
-            spread(memory(runs), scale=1e-6, digits=2),
+            spread(memory(condition, runs), scale=1e-6, digits=2),
             spread(milliseconds(runs)),
         )
         rows.append((name_of(condition.name), told(condition), len(runs), *scores(runs), *costs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from vase.experiments.common.numbers import Numbers, change, last
 from vase.experiments.results import Results
 from vase.experiments.rivals.analysis import memory, milliseconds, name_of, told
 from vase.experiments.tables import Spread, spread
+from vase.files import read_json
 from vase.plots.style import new_figure, styled
 
 MARKERS = {"no": "o", "yes": "^", "all at once": "s"}
@@ -19,7 +21,12 @@ MARKERS = {"no": "o", "yes": "^", "all at once": "s"}
 
 
 def cost(results: Results) -> Figure:
-    """Accuracy at the end against memory beyond the weights, and forgetting against the time of a step."""
+    """Accuracy at the end against memory beyond the weights, and forgetting against the time of a step.
+
+    Times are those of the benchmark of all methods on one processor, if its file lies beside the results: runs may have
+    been trained on different ones.
+    """
+    costs = _benchmark(results.folder.parents[1] / "speed" / "rivals.json")
     with styled():
         figure = new_figure(13, 5.6)
         left, right = figure.subplots(1, 2)
@@ -31,14 +38,22 @@ def cost(results: Results) -> Figure:
                 "fillstyle": "full" if number < 10 or condition.name == OURS else "none",
             }
             end, lost = (score(runs, "accuracy", None, "frozen") for score in (last, change))
-            points = ((left, memory(runs), 1e-6, end), (right, milliseconds(runs), 1.0, lost))
-            for axis, across, scale, up in points:
+            time = milliseconds(runs) if costs is None else [costs.get(condition.name)]
+            for axis, across, scale, up in ((left, memory(condition, runs), 1e-6, end), (right, time, 1.0, lost)):
                 _point(axis, spread(across, scale=scale), _percent(up), look)
             handles.append(left.plot([], [], linestyle="none", label=name_of(condition.name), **look)[0])
         left.set(xlabel="memory beyond the weights (MB)", ylabel="identity at the end (%)", xscale="log")
-        right.set(xlabel="time of a step (ms)", ylabel="change of identity after a world (%)")
+        unit = "ms" if costs is None else "relative to a fine-tuned VAE"
+        right.set(xlabel=f"time of a step ({unit})", ylabel="change of identity after a world (%)")
         figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize="small")
     return figure
+
+
+def _benchmark(path: Path) -> dict[str, float] | None:
+    """Condition -> time of a step, as `python -m benchmarks.speed rivals` measured it; None without its file."""
+    if not path.exists():
+        return None
+    return {row["condition"]: row["relative to fine-tuned VAE"] for row in read_json(path)["parts"]["rivals"]["rows"]}
 
 
 def _percent(values: Numbers) -> Spread:

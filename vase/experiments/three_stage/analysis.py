@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from vase.experiments.common.conditions import readable, split
+from vase.experiments.common.conditions import OURS, readable, split
 from vase.experiments.common.numbers import best, change, note, percent
 from vase.experiments.results import Results
-from vase.experiments.tables import NONE, Entry, Reported, Table
+from vase.experiments.tables import NONE, Entry, Reported, Table, standard_errors
+from vase.metrics.forgetting import Probes
 
 PAPER = {
     "disentangled": {
@@ -32,19 +33,29 @@ PAPER = {
 """The appendix's table: average decrease and average maximum of accuracy (%), in its order."""
 
 
-def appendix_table(results: Results) -> Table:
-    """The appendix's table beside the paper's numbers."""
+def appendix_frozen(results: Results) -> Table:
+    """The appendix's table by fresh probes on the frozen encoder."""
+    return appendix(results, "frozen")
+
+
+def appendix(results: Results, probes: Probes = "appendix") -> Table:
+    """The appendix's table beside the paper's numbers, and how far each condition is behind disentangled SDA."""
     rows: list[tuple[Entry, ...]] = []
     paper = {(half, letters): numbers for half, known in PAPER.items() for letters, numbers in known.items()}
     names = {split(condition.name): condition.name for condition in results.experiment.conditions}
+    changes = {key: percent(change(results.of(name), "accuracy", probes=probes)) for key, name in names.items()}
+    ours = changes.get(split(OURS))
     for key in (key for key in dict.fromkeys([*paper, *names]) if key in names):  # the paper's order, then others
         runs = results.of(names[key])
         decrease, highest = map(Reported, paper[key]) if key in paper else (NONE, NONE)
-        ours = percent(change(runs, "accuracy")), percent(best(runs, "accuracy"))
-        rows.append((key[0] or NONE, readable(names[key]), len(runs), ours[0], decrease, ours[1], highest))
-    columns = ("half", "condition", "seeds", "decrease (%)", "paper", "max (%)", "paper")
+        behind = NONE if ours is None or names[key] == OURS or not runs else standard_errors(ours, changes[key], -1)
+        reached = percent(best(runs, "accuracy", probes=probes))
+        rows.append((key[0] or NONE, readable(names[key]), len(runs), changes[key], decrease, behind, reached, highest))
+    columns = ("half", "condition", "seeds", "decrease (%)", "paper", "behind", "max (%)", "paper")
     notes = (
-        "Average over MNIST, while Fashion is trained, and Fashion, while MNIST is trained again.",
-        note(results),
+        "Average over MNIST, while Fashion is trained, and Fashion, while MNIST is trained again. behind: how much "
+        "more is lost than with disentangled SDA, in standard errors of the difference of the two means.",
+        note(results, probes),
     )
-    return Table("Ablation, MNIST → Fashion → MNIST", columns, tuple(rows), notes)
+    title = "Ablation, MNIST → Fashion → MNIST" + ", frozen encoder" * (probes == "frozen")
+    return Table(title, columns, tuple(rows), notes)
