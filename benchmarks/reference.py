@@ -154,7 +154,7 @@ class Reference:
         excess = kl - capacity
         objective = {
             "square": self.c.capacity.gamma * excess**2,
-            "ceiling": kl + self.c.capacity.gamma * excess.clamp_min(0) ** 2,
+            "ceiling": self.c.capacity.kl_weight * kl + self.c.capacity.gamma * excess.clamp_min(0) ** 2,
             "elbo": kl,
         }
         classifier = F.cross_entropy(self.nets.classifier(h.detach())[:, :count], s)

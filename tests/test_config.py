@@ -63,6 +63,7 @@ OUTSIDE: dict[str, list[object]] = {
     "network.precision": ["float16", ""],
     "capacity.objective": ["beta", ""],
     "capacity.gamma": [-1.0],
+    "capacity.kl_weight": [-0.5],
     "capacity.c_max": [-1.0],
     "capacity.ramp_steps": [0, -1],
     "capacity.balance": ["mean"],

@@ -70,7 +70,9 @@ class CapacityConfig:
     """The MDL objective (Eq. 3) and its schedule (App. A.3)."""
 
     objective: Literal["square", "ceiling", "elbo"] = "ceiling"
-    """'square': γ|KL−C|² (Eq. 3). 'ceiling': ELBO + γ·max(KL−C, 0)². 'elbo': a standard VAE's, the entangled half."""
+    """'square': γ|KL−C|² (Eq. 3). 'ceiling': w·KL + γ·max(KL−C, 0)². 'elbo': KL, as in a standard VAE (entangled half)."""
+    kl_weight: float = 0.5
+    """w: weight of the KL below C, with 'ceiling'. Eq. 3 pulls the KL up to C; below 1, it reaches C in a short stage."""
     gamma: float = 5.0
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
     c_max: float = 35.0
@@ -81,7 +83,7 @@ class CapacityConfig:
     """1/δC: steps until C reaches C_max. Paper: 1/6.3e-6 = 158.7k, 1.06 stages. Here: a quarter of one."""
 
     def __post_init__(self) -> None:
-        _validate(self, "capacity.", nonnegative="gamma c_max", at_least_1="ramp_steps")
+        _validate(self, "capacity.", nonnegative="gamma c_max kl_weight", at_least_1="ramp_steps")
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,7 @@ class VASEConfig:
         return cls(
             image_shape=image_shape,
             network=NetworkConfig(channels=(16, 16, 32, 32), hidden=128, latents=10),
-            capacity=CapacityConfig(ramp_steps=30),
+            capacity=CapacityConfig(kl_weight=1.0, ramp_steps=30),
             environments=EnvironmentConfig(patience=3, usage_every=10),
             dreaming=DreamConfig(tau=20),
             recruiting=RecruitConfig(warmup_steps=60),

@@ -44,6 +44,7 @@ def test_the_reference_has_the_learner_s_losses_and_gradients(objective, dreamin
     config = SMOKE.with_values(
         {
             "capacity.objective": objective,
+            "capacity.kl_weight": 0.5,
             "environments.burn_in": 0,
             "environments.inference": "paper",
             "environments.kappa": 1e9,

@@ -104,7 +104,16 @@ class TestObjective:
         ],
     )
     def test_by_hand(self, objective, target, expected):
-        assert float(capacity_term(self.KL, target, CapacityConfig(objective=objective, gamma=10.0))) == expected
+        assert float(capacity_term(self.KL, target, CapacityConfig(objective=objective, gamma=10.0, kl_weight=1.0))) == expected
+
+    @pytest.mark.parametrize(
+        ("objective", "target", "expected"),
+        # Half of 5 nats, and 10·(5 − 3)² above C = 3, which is not halved; the other objectives have no such weight.
+        [("ceiling", 7.0, 2.5), ("ceiling", 3.0, 42.5), ("square", 7.0, 40.0), ("elbo", 7.0, 5.0)],
+    )
+    def test_the_weight_of_the_kl_is_that_of_the_ceiling(self, objective, target, expected):
+        config = CapacityConfig(objective=objective, gamma=10.0, kl_weight=0.5)
+        assert float(capacity_term(self.KL, target, config)) == expected
 
     @pytest.mark.parametrize(
         ("objective", "expected"),
@@ -113,7 +122,7 @@ class TestObjective:
     )
     def test_warm_up_weighs_the_plain_kl_only(self, objective, expected):
         weight = torch.tensor([1.0, 0.0, 0.5])
-        config = CapacityConfig(objective=objective, gamma=10.0)
+        config = CapacityConfig(objective=objective, gamma=10.0, kl_weight=1.0)
         assert float(capacity_term(self.KL, 3.0, config, weight)) == expected
 
     @pytest.mark.parametrize(
@@ -129,6 +138,6 @@ class TestObjective:
     )
     def test_pull(self, objective, target, slope):
         kl = self.KL.clone().requires_grad_()
-        capacity_term(kl, target, CapacityConfig(objective=objective, gamma=10.0)).backward()
+        capacity_term(kl, target, CapacityConfig(objective=objective, gamma=10.0, kl_weight=1.0)).backward()
         assert kl.grad is not None
         assert kl.grad.tolist() == [slope] * 3

@@ -34,8 +34,8 @@ def capacity_term(
 ) -> Float[Tensor, ""]:
     """What is added to the reconstruction error.
 
-    'square' is Eq. 3, γ|KL−C|². 'ceiling' is KL + γ·max(KL−C, 0)². 'elbo' is KL. `weight` (warm-up of recruited
-    latents) scales each latent's share of the plain KL; the square always sees the full KL.
+    'square' is Eq. 3, γ|KL−C|². 'ceiling' is w·KL + γ·max(KL−C, 0)². 'elbo' is KL. `weight` (warm-up of recruited
+    latents) scales each latent's share of the plain KL; the squares always see the full KL.
     """
     total = kl.sum()
     plain = total if weight is None else (kl * weight).sum()
@@ -43,6 +43,6 @@ def capacity_term(
         case "square":
             return config.gamma * (total - target).square()
         case "ceiling":
-            return plain + config.gamma * (total - target).clamp_min(0).square()
+            return config.kl_weight * plain + config.gamma * (total - target).clamp_min(0).square()
         case _:
             return plain

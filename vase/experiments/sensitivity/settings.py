@@ -29,6 +29,7 @@ scaled to the length of the stages.
 """
 OWN: dict[str, tuple[str, tuple[Any, ...]]] = {
     "objective": ("capacity.objective", ("square", "elbo")),
+    "weight of the KL": ("capacity.kl_weight", (0.25, 1)),
     "κ": ("environments.kappa", (1.2, 2, 3)),
     "patience": ("environments.patience", (1, 2, 8)),
     "burn-in": ("environments.burn_in", (25, 200, 400)),
