@@ -70,9 +70,9 @@ class CapacityConfig:
     """The MDL objective (Eq. 3) and its schedule (App. A.3)."""
 
     objective: Literal["square", "ceiling", "elbo"] = "ceiling"
-    """'square': γ|KL−C|² (Eq. 3). 'ceiling': w·KL + γ·max(KL−C, 0)². 'elbo': KL, as in a standard VAE (entangled half)."""
+    """'square': γ|KL−C|² (Eq. 3). 'ceiling': w·KL + γ·max(KL−C, 0)². 'elbo': KL, a standard VAE's (entangled half)."""
     kl_weight: float = 0.5
-    """w: weight of the KL below C, with 'ceiling'. Eq. 3 pulls the KL up to C; below 1, it reaches C in a short stage."""
+    """w: weight of the KL below C, with 'ceiling'. Below 1, the KL reaches C in a short stage. Eq. 3 pulls it there."""
     gamma: float = 5.0
     """γ. Paper: 100 (ablation, five datasets) or 200, with 'square'."""
     c_max: float = 35.0

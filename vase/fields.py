@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from vase.spelling import did_you_mean
@@ -18,6 +18,19 @@ def leaves(cls: type, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from leaves(typing.cast(type, hint), f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", hint
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values by their names with dots.
+
+    >>> flat({"capacity": {"gamma": 5.0}, "latents": 24})
+    {'capacity.gamma': 5.0, 'latents': 24}
+    """
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        nested = isinstance(value, Mapping) and value
+        found |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return found
 
 
 def build(cls: Any, values: dict[str, Any], prefix: str) -> Any:

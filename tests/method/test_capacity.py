@@ -104,7 +104,10 @@ class TestObjective:
         ],
     )
     def test_by_hand(self, objective, target, expected):
-        assert float(capacity_term(self.KL, target, CapacityConfig(objective=objective, gamma=10.0, kl_weight=1.0))) == expected
+        assert (
+            float(capacity_term(self.KL, target, CapacityConfig(objective=objective, gamma=10.0, kl_weight=1.0)))
+            == expected
+        )
 
     @pytest.mark.parametrize(
         ("objective", "target", "expected"),

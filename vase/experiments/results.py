@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -202,8 +202,12 @@ class Results:
 
     def shown(self) -> Results:
         """The same, restricted to the conditions that figures show."""
-        chosen = tuple(condition for condition in self.experiment.conditions if condition.shown)
-        return replace(self, experiment=replace(self.experiment, conditions=chosen))
+        return self.where(lambda condition: condition.shown)
+
+    def where(self, chosen: Callable[[Condition], bool]) -> Results:
+        """The same, restricted to some conditions."""
+        conditions = tuple(filter(chosen, self.experiment.conditions))
+        return replace(self, experiment=replace(self.experiment, conditions=conditions))
 
     def first(self, condition: str) -> Result:
         """The run that figures show."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vase.fields import flat
 from vase.metrics.latents import recruited_latents, shared_latents, used_flags
 from vase.metrics.record import Record
 from vase.training.summary import NONE, identity_change
@@ -130,14 +131,10 @@ def _text(value: str) -> Cell:
     return value, value
 
 
-def rows_of(values: Mapping[str, Any], prefix: str = "") -> Sequence[tuple[str, str]]:
+def rows_of(values: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """A nested configuration as lines of dotted names and values.
 
     >>> rows_of({"capacity": {"gamma": 5.0}, "latents": 24})
     [('capacity.gamma', '5.0'), ('latents', '24')]
     """
-    lines: list[tuple[str, str]] = []
-    for name, value in values.items():
-        nested = isinstance(value, Mapping) and value
-        lines += rows_of(value, f"{prefix}{name}.") if nested else [(f"{prefix}{name}", str(value))]
-    return lines
+    return [(name, str(value)) for name, value in flat(values).items()]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vase.config import VASEConfig, preset
+from vase.config import VASEConfig
 from vase.learners.protocol import Learner
 from vase.learners.registry import make_learner
 from vase.metrics.frozen import FrozenSettings
@@ -63,8 +63,7 @@ def make_plan(
         stand_ins = StreamSpec.of((tests[world].name, steps) for world, steps in schedule.timeline.stages)
         schedule, tests = load(str(stand_ins), **{**options, "fallback": False})
     fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
-    config = preset(settings.preset, schedule.image_shape, settings.lengths[0])
-    config = config.with_values({**fixed, **settings.overrides})
+    config = settings.configure(schedule.image_shape)
     for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
         if getattr(config, name) != fixed[name]:
             raise ValueError(f"{name}={getattr(config, name)}: the stream decides it ({fixed[name]}); use {option}.")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from vase.config import preset
+from vase.config import VASEConfig, preset
 from vase.worlds.checks import MAX_SEED
 from vase.worlds.spec import StreamSpec, WorldSpec, canonical
 
@@ -246,6 +246,11 @@ class RunSettings:
         preset(preset_name)
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{"preset": preset_name, **PRESET_DEFAULTS[preset_name], **chosen})
+
+    def configure(self, image_shape: tuple[int, int, int]) -> VASEConfig:
+        """The configuration of a learner of images of this shape: the preset, and what the settings change."""
+        fixed = {"image_shape": image_shape, "batch_size": self.batch_size}
+        return preset(self.preset, image_shape, self.lengths[0]).with_values({**fixed, **self.overrides})
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""

@@ -73,10 +73,10 @@ def headline(results: Results) -> Table:
 def table1(results: Results, chosen: Container[str] | None = None, probes: Probes = "appendix") -> Table:
     """Table 1 beside the paper's numbers: the chosen conditions, or all that have finished runs; and other learners."""
     rows: list[tuple[Entry, ...]] = []
+    if chosen is not None:
+        results = results.where(lambda condition: not split(condition.name)[0] or condition.name in chosen)
     for condition, runs in results.finished:
         half, letters = split(condition.name)
-        if half and chosen is not None and condition.name not in chosen:
-            continue
         ours = (
             percent(best(runs, "accuracy", CLASSES, probes)),
             percent(change(runs, "accuracy", CLASSES, probes)),

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from vase.experiments.common.conditions import label
+from vase.experiments.common.earlier import earlier_preset
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread
 
@@ -78,7 +79,7 @@ def perception(results: Results) -> Table:
         "Mixing weight from 0 (faces) to 100 % (inverse Fashion). 0.9 → 0.1: how much of it the probability of faces "
         "takes to fall, mean and standard deviation over the contexts of the next table; one pair: median over single "
         "pairs of images without context. boundary: where the probability is one half, among 10 % and 90 % real "
-        "faces; – if nowhere. monotonic: it never goes back as faces become more.",
+        f"faces; – if nowhere. monotonic: it never goes back as faces become more.{earlier_preset(results)}",
     )
     return Table("Ambiguity: categorical perception", columns, rows, notes)
 

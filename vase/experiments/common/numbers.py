@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from vase.experiments.common.earlier import earlier_preset
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import Spread, spread
 from vase.metrics.forgetting import Metric, Probes, final, forgetting, maximum, score_error
@@ -84,7 +85,7 @@ def note(results: Results, probes: Probes = "appendix") -> str:
     told = f"{' and '.join(modes) or 'no'} probes" if probes == "appendix" else PROBES[probes]
     return (
         f"Preset {results.preset}, {stage_lengths(results)} steps per stage, {told}; "
-        "mean ± standard deviation over seeds."
+        f"mean ± standard deviation over seeds.{earlier_preset(results)}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vase.experiments.common.conditions import MORE_DREAMS, OURS
+from vase.experiments.common.earlier import earlier_preset
 from vase.experiments.common.numbers import Numbers, best, last, note, percent, stage_lengths
 from vase.experiments.five_datasets.settings import ALONE
 from vase.experiments.results import Result, Results
@@ -76,7 +77,8 @@ def reconstruction_accuracy(results: Results) -> Table:
         "A small convolutional network that was trained on real images of a world names the class of held-out images, "
         "and of their reconstructions: by a learner that met nothing else, and by VASE at the end of the stream; more "
         "dreams: as many as images, not half as many. end/alone: relative to the learner that met nothing else.",
-        f"Preset {results.preset}, {stage_lengths(results)} steps per stage; mean ± standard deviation over seeds.",
+        f"Preset {results.preset}, {stage_lengths(results)} steps per stage; mean ± standard deviation over seeds."
+        f"{earlier_preset(results)}",
     )
     columns = (
         *("world", "images (%)", "alone (%)", "end (%)", "end, more dreams (%)"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from vase.experiments.common.analysis import detection
 from vase.experiments.common.conditions import ENTANGLED, OURS, label
+from vase.experiments.common.earlier import earlier_preset
 from vase.experiments.common.numbers import stage_lengths
 from vase.experiments.results import Result, Results
 from vase.experiments.tables import NONE, Entry, Spread, Table, spread, standard_errors
@@ -134,4 +135,5 @@ def worlds(results: Results) -> Table:
 def _note(results: Results) -> str:
     names = " → ".join(map(title, results.runs[0].timeline.worlds))
     lengths = f"{stage_lengths(results)} steps per stage"
-    return f"{names}, preset {results.preset}, {lengths}; mean ± standard deviation over seeds."
+    text = f"{names}, preset {results.preset}, {lengths}; mean ± standard deviation over seeds."
+    return text + earlier_preset(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vase.experiments.common.earlier import earlier_preset
 from vase.experiments.common.numbers import best, change, last, percent
 from vase.experiments.experiment import Experiment
 from vase.experiments.results import Results, checked
@@ -25,8 +26,9 @@ def streams(results: Results) -> Table:
     """What every method forgets, and knows at the end, on each stream; the others' results lie next to these."""
     root = results.folder.parents[1]
     others = {name: checked(Results(e, results.preset, root / e.name / results.preset)) for name, e in OTHERS.items()}
+    every = {FIRST: results, **others}
     rows: list[tuple[Entry, ...]] = []
-    for stream, found in {FIRST: results, **others}.items():
+    for stream, found in every.items():
         for condition, runs in found.finished:
             scores = (percent(score(runs, "accuracy", None, probes)) for score, probes in _SCORES.values())
             rows.append((stream, name_of(condition.name), told(condition), len(runs), *scores))
@@ -35,7 +37,7 @@ def streams(results: Results) -> Table:
         "at the end of the stream, all worlds. These by fresh probes, trained on the frozen encoder for every score. "
         f"settled probe: trained {SETTLED_AFTER} batches after a visit, and never again. On another processor, the "
         "same seed is another run.",
-        f"Preset {results.preset}; mean ± standard deviation over seeds.",
+        f"Preset {results.preset}; mean ± standard deviation over seeds.{earlier_preset(*every.values())}",
     )
     title = "VASE beside its rivals: all streams"
     return Table(title, ("stream", "method", "told boundaries", "seeds", *_SCORES), tuple(rows), notes)
