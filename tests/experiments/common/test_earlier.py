@@ -52,15 +52,20 @@ def test_conditions_and_the_fields_that_differ_are_named_once(tmp_path: Path) ->
     assert note(_results(tmp_path)).endswith(found)
 
 
-def test_fields_that_did_not_exist_and_those_with_several_values(tmp_path: Path) -> None:
+def test_a_field_that_did_not_exist(tmp_path: Path) -> None:
+    _run(tmp_path / "ablation" / "laptop", "disentangled-SDA-0", {}, removed="network.decoder")
+    assert earlier_preset(_results(tmp_path)).endswith("preset: all conditions (without network.decoder).")
+
+
+def test_of_several_values_the_field_is_named_and_of_many_fields_the_number(tmp_path: Path) -> None:
     folder = tmp_path / "ablation" / "laptop"
-    _run(folder, "disentangled-SDA-0", {"capacity.kl_weight": 1.0}, removed="network.decoder")
-    _run(folder, "disentangled-SD-0", {"capacity.kl_weight": 2.0, "capacity.gamma": 7.0, "adam_beta2": 0.9})
+    _run(folder, "disentangled-SDA-0", {"capacity.kl_weight": 1.0})
+    _run(folder, "disentangled-SD-0", {"capacity.kl_weight": 2.0, "capacity.c_max": 7.0, "mask.minimum": 1})
+    _run(folder, "disentangled-none-0", {"adam_beta2": 0.9})
     found = earlier_preset(_results(tmp_path))
-    assert "preset: all conditions (" in found
-    assert "without network.decoder" in found
-    assert found.count(",") == 3  # three fields, and the number of the others
-    assert found.endswith("and 1 more).")
+    assert found.endswith(
+        "(adam_beta2 = 0.9, now 0.95, capacity.kl_weight, capacity.c_max = 7.0, now 35.0, and 1 more)."
+    )
 
 
 def test_a_learner_of_ones_own_has_nothing_to_compare(tmp_path: Path) -> None:
