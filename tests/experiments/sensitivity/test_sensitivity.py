@@ -9,6 +9,7 @@ from vase.config import preset as configuration
 from vase.experiments import load_experiment, results_of
 from vase.experiments.sensitivity.analysis import sensitivity_table
 from vase.experiments.sensitivity.settings import AS_WRITTEN, OWN, PAPER_RANGES, SENSITIVITY, SEVERAL
+from vase.training.settings import RunSettings
 
 
 def _run(folder, condition, seed, lost, gaps):
@@ -60,7 +61,8 @@ def test_the_presets_value_is_that_of_its_run(tmp_path):
     _run(folder, "preset", 0, 0.02, [("moving-fashion", 30, 0.2), ("moving-mnist", 30, 0.6)])
     path = folder / "preset-0.json"
     config = configuration("laptop").with_values({"capacity.c_max": 25}).to_dict()
-    path.write_text(json.dumps({**json.loads(path.read_text()), "config": config}))
+    settings = RunSettings.of("laptop", stream=SENSITIVITY.stream).to_dict()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "config": config, "settings": settings}))
     rows = sensitivity_table(results_of(SENSITIVITY, "laptop", tmp_path)).rows
     assert {row[2] for row in rows if row[0] == "C_max"} == {"25"}
 
