@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from photographs import draw, night, photographs, upside_down
 
 from vase import VASE, ShiftMonitor, Step, VASEConfig
 from vase.learners.card import model_card
+from vase.learners.export import export_programs
+from vase.learners.protocol import count_environments
 from vase.method.shift_detector import Decision, ShiftDetector
 from vase.metrics.detection import Trace
+from vase.report.decoder import export_decoder
 from vase.training.columns import switch_columns
 
 CONFIG = VASEConfig.smoke((3, 16, 16))
@@ -96,6 +101,23 @@ def test_whoever_asks_for_it_gets_the_one_that_it_is(learnt: tuple[VASE, list[St
     assert np.array_equal(model.dream(4, environment=2, seed=0), model.dream(4, environment=0, seed=0))
     assert not np.array_equal(model.dream(4, environment=2, seed=0), model.dream(4, environment=1, seed=0))
     assert model.decode(np.zeros((1, model.n_latents), np.float32), environment=2).shape == (1, 3, 16, 16)
+
+
+def test_an_exported_decoder_has_the_one_that_it_is(learnt: tuple[VASE, list[Step]]) -> None:
+    model, _ = learnt
+    z = np.random.default_rng(0).standard_normal((5, model.n_latents)).astype(np.float32)
+    decoder = export_programs(model)["decoder"].module()
+    for s in range(3):
+        with torch.no_grad():
+            found = decoder(torch.from_numpy(z), torch.full((5,), s))
+        np.testing.assert_allclose(found, model.decode(z, environment=s), atol=1e-5)
+    page = export_decoder(model)
+    assert page is not None
+    assert page["seen"][2] == page["seen"][0] != page["seen"][1]
+    rows = np.frombuffer(b64decode(page["environments"]["int16"]), "<i2").reshape(page["environments"]["shape"])
+    assert np.array_equal(rows[2], rows[0])
+    assert not np.array_equal(rows[1], rows[0])
+    assert count_environments(model) == 2
 
 
 def test_a_saved_learner_has_retired_it_too(learnt: tuple[VASE, list[Step]], pool: np.ndarray, tmp_path: Path) -> None:

@@ -45,14 +45,20 @@ class DecoderGraph(nn.Module):
     """E[x|z,s] of a learner; each environment sees only the latents that are its own."""
 
     seen: Tensor
+    known: Tensor
 
-    def __init__(self, decoder: nn.Module, likelihood: Likelihood, seen: Float[Tensor, "K N"]) -> None:
+    def __init__(
+        self, decoder: nn.Module, likelihood: Likelihood, seen: Float[Tensor, "K N"], known: Int[Tensor, "K"]
+    ) -> None:
+        """`known` maps each environment to itself or, if it was retired, to the one that stands for it."""
         super().__init__()
         self.decoder, self.likelihood = decoder, likelihood
         self.register_buffer("seen", seen)
+        self.register_buffer("known", known)
 
     def forward(self, z: Float[Tensor, "B N"], environment: Int[Tensor, "B"]) -> Float[Tensor, "B C H W"]:
         """One image for each code, in its environment."""
+        environment = self.known[environment]
         y = self.decoder(z * self.seen[environment], environment)
         return self.likelihood.mean(y).clamp(0, 1)
 
@@ -64,8 +70,10 @@ def export_programs(learner: Representation) -> dict[str, ExportedProgram]:
     networks = copy.deepcopy(learner.networks_).cpu().eval()
     networks.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]  # saved weights must be dense
     active = torch.stack([record.active for record in learner.memory_]).float()
+    known = torch.tensor([learner.memory_.resolve(s) for s in range(len(learner.memory_))])
     encoder = EncoderGraph(networks.encoder)
-    decoder = DecoderGraph(networks.decoder, learner.likelihood_, active if learner.gated_ else torch.ones_like(active))
+    seen = active if learner.gated_ else torch.ones_like(active)
+    decoder = DecoderGraph(networks.decoder, learner.likelihood_, seen, known)
     images, z = torch.zeros(2, *learner.config_.image_shape), torch.zeros(2, learner.n_latents)
     batch = {0: Dim("batch")}
     with torch.no_grad():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from vase.learners.protocol import InfersEnvironments, Learner
+from vase.learners.protocol import Learner, count_environments
 from vase.learners.records import Step
 from vase.worlds import Batch
 
@@ -46,7 +46,7 @@ class FitRun:
     @property
     def environments(self) -> int:
         """Environments that the learner knows; 0 for a learner without environments."""
-        return len(self.learner.environments) if isinstance(self.learner, InfersEnvironments) else 0
+        return count_environments(self.learner)
 
     def start(self) -> None:
         """Call all callbacks before the first batch."""

@@ -57,6 +57,13 @@ class InfersEnvironments(Protocol):
         """The environment that a batch belongs to."""
 
 
+def count_environments(learner: object) -> int:
+    """Environments that a learner knows, without those that were retired; 0 for a learner without environments."""
+    if not isinstance(learner, InfersEnvironments):
+        return 0
+    return sum(view.duplicate_of is None for view in learner.environments)
+
+
 @runtime_checkable
 class Decodes(Protocol):
     """A learner with a decoder."""

@@ -32,7 +32,7 @@ class Step:
     dropped: int = 0
     """Held batches given up because the stream went back before a verdict."""
     retired: int | None = None
-    """At a switch, the environment that is left, if it came into the one entered before it had settled."""
+    """At a switch, the number of the environment that was just retired as a duplicate of the one entered."""
     loss: float = float("nan")
     reconstruction: float = float("nan")
     """−log p(x|z,s), the first term of Eq. 3."""

@@ -197,8 +197,8 @@ class VASE(Shareable):
         if self.config_.demands_independence:
             record = memory.record
             independence = self.independence_(*q, noise, memory.own(), record.index, record.age, workers)
-        kl_weight = self.recruiter_.kl_weight(self.steps_)
-        kl_weight = None if kl_weight is None else kl_weight.to(self.device_)
+        kl_warmup = self.recruiter_.kl_warmup(self.steps_)
+        kl_warmup = None if kl_warmup is None else kl_warmup.to(self.device_)
         return Forward(
             *self.objective_(
                 out,
@@ -207,7 +207,7 @@ class VASE(Shareable):
                 active,
                 dreams,
                 step=self.steps_,
-                kl_weight=kl_weight,
+                kl_warmup=kl_warmup,
                 independence=independence,
                 workers=workers,
             ),

@@ -52,7 +52,7 @@ class EnvironmentRecord:
         self.age += 1
 
     def retire(self, duplicate_of: int) -> None:
-        """It was a false alarm, or has faded into another environment. What this one used is spare again."""
+        """Let another environment stand for this one, a false alarm or one that has faded into it."""
         self.duplicate_of = duplicate_of
         self.used = torch.zeros_like(self.used)
         self.gate = torch.zeros_like(self.gate)

@@ -47,7 +47,7 @@ class Objective:
         dreams: Dreams | None,
         *,
         step: int,
-        kl_weight: Float[Tensor, "N"] | None,
+        kl_warmup: Float[Tensor, "N"] | None,
         independence: Float[Tensor, ""] | None = None,
         workers: Distributed,
     ) -> tuple[Float[Tensor, ""], BatchStatistics]:
@@ -69,7 +69,7 @@ class Objective:
         n = len(active)
         if workers.size > 1:  # the value of the whole batch with the gradient of this worker's shard
             kl = kl + (kl_in(vector, n) - kl).detach()
-        capacity = capacity_term(kl, capacity_target(step, c.capacity), c.capacity, kl_weight)
+        capacity = capacity_term(kl, capacity_target(step, c.capacity), c.capacity, kl_warmup)
         pressure = capacity if independence is None else capacity + independence
         balance = c.reconstruction_weight
         loss = balance * nll + pressure + classifier

@@ -24,7 +24,7 @@ class LatentRecruiter:
         """Start the warm-up of some latents."""
         self.recruited_at[latents] = step
 
-    def kl_weight(self, step: int) -> Float[Tensor, "N"] | None:
+    def kl_warmup(self, step: int) -> Float[Tensor, "N"] | None:
         """The weight of each latent's KL, from 0 when it is recruited to 1; None if all have full weight."""
         steps = self.config.warmup_steps
         if steps == 0 or int(self.recruited_at.max()) < 0:

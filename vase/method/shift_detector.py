@@ -90,7 +90,7 @@ class Decision:
     """The current environment has come into the other one before it could settle."""
 
     def distances(self, current: int) -> dict[int, float]:
-        """How far the batches of the verdict are from each environment that is left, in standard deviations."""
+        """How far the batches of the verdict are from each environment that is not retired, in standard deviations."""
         return {s: f.effect for s, f in (self.fits or {}).items() if not (self.duplicate and s == current)}
 
     @property

@@ -221,7 +221,7 @@ def score_stream(
         recognised=recognised,
         returns=returns,
         worlds=len(timeline.worlds),
-        environments=len(set(found.announced)),
+        environments=len(set(found.assigned)),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from vase.checkpoint import State
 from vase.distributed import Distributed
-from vase.learners.protocol import InfersEnvironments, Learner
+from vase.learners.protocol import Learner, count_environments
 from vase.learners.records import Step
 from vase.rows import Row
 from vase.training.directory import RunDirectory
@@ -121,7 +121,7 @@ class Run:
     @property
     def environments(self) -> int:
         """Environments that the learner knows; 0 for a learner without environments."""
-        return len(self.learner.environments) if isinstance(self.learner, InfersEnvironments) else 0
+        return count_environments(self.learner)
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from statistics import stdev
+from statistics import mean, stdev
 from typing import NamedTuple
 
 from vase.experiments.ablation.analysis import PAPER, forgotten
@@ -81,32 +81,33 @@ def _verdict(measure: str, pair: tuple[str, str], by_condition: Mapping[str, ByS
     if not a or not b:
         return _MISSING
     twins = split(pair[0])[0] != split(pair[1])[0]
-    errors, probability = _paired(a, b) if twins else _apart(a, b)
-    difference = spread(list(b.values())).mean - spread(list(a.values())).mean  # type: ignore[operator]
+    difference, errors, probability = _paired(a, b) if twins else _apart(a, b)
     agrees, clear = difference * (second.mean - first.mean) > 0, probability < LEVEL
     kind = ("the same" if agrees else "the other way round") + (" within noise" * (not clear))
     size = f", {abs(errors):.1f}" if isinstance(errors, float) else ""
     return Verdict(kind, ("yes" if agrees else "no") + "?" * (not clear) + size)
 
 
-def _apart(a: BySeed, b: BySeed) -> tuple[float | str, float]:
-    """The difference in standard errors, and its p-value."""
+def _apart(a: BySeed, b: BySeed) -> tuple[float, float | str, float]:
+    """The difference of the means, the same in standard errors, and its p-value."""
     first, second = list(a.values()), list(b.values())
+    difference = mean(second) - mean(first)
     if min(len(first), len(second)) < 2:
-        return "?", 1.0
+        return difference, "?", 1.0
     errors = standard_errors(spread(first), spread(second), 1)
     parts = [(stdev(values) ** 2 / len(values), len(values) - 1) for values in (first, second)]
     freedom = sum(part for part, _ in parts) ** 2 / max(1e-300, sum(part**2 / n for part, n in parts))
-    return errors, p_value(errors, freedom) if isinstance(errors, float) else 1.0
+    return difference, errors, p_value(errors, freedom) if isinstance(errors, float) else 1.0
 
 
-def _paired(a: BySeed, b: BySeed) -> tuple[float | str, float]:
-    """The same, seed by seed."""
+def _paired(a: BySeed, b: BySeed) -> tuple[float, float | str, float]:
+    """The same, seed by seed; without a common seed, the difference of the means."""
     differences = [b[seed] - a[seed] for seed in a if seed in b]
     if len(differences) < 2:
-        return "?", 1.0
+        return mean(differences or [mean(b.values()) - mean(a.values())]), "?", 1.0
     errors = spread(differences).mean_in_errors
-    return errors, p_value(errors, len(differences) - 1) if isinstance(errors, float) else 1.0
+    probability = p_value(errors, len(differences) - 1) if isinstance(errors, float) else 1.0
+    return mean(differences), errors, probability
 
 
 def p_value(t: float, freedom: float, places: int = 2_000) -> float:

@@ -13,7 +13,7 @@ _HERE = "vase.experiments.regime."
 
 REGIME = Experiment(
     name="regime",
-    title="the paper's own regime, sampled: the paper preset for about three hours of one core",
+    title="the paper's own regime, sampled: the paper preset for two to three hours of one core",
     stream="moving-fashion*20000,mnist*6000,moving-mnist*4000",
     steps={},
     conditions=(Condition(OURS, seeds=(0,), shown=True),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vase.experiments.experiment import Analysis
-from vase.learners.protocol import InfersEnvironments, Learner
+from vase.learners.protocol import InfersEnvironments, Learner, count_environments
 from vase.metrics.detection import adjusted_rand
 from vase.metrics.memory import memory_beyond_weights
 from vase.metrics.record import Record
@@ -20,7 +20,7 @@ def evaluate(learner: Learner, plan: Plan, record: Record) -> Analysis:
     """Bytes beyond the weights; for learners that infer environments, their number and the adjusted Rand index."""
     numbers: dict[str, float | None] = {"memory": memory_beyond_weights(learner), "rand": None, "environments": None}
     if isinstance(learner, InfersEnvironments):
-        numbers |= {"rand": held_out_rand(learner, plan), "environments": len(learner.environments)}
+        numbers |= {"rand": held_out_rand(learner, plan), "environments": count_environments(learner)}
     return Analysis(numbers)
 
 

@@ -12,6 +12,7 @@ from vase.experiments.common.conditions import OURS
 from vase.experiments.common.numbers import Numbers, change, last
 from vase.experiments.results import Results
 from vase.experiments.rivals.analysis import memory, milliseconds, name_of, told
+from vase.experiments.rivals.settings import RIVALS
 from vase.experiments.tables import Spread, spread
 from vase.files import read_json
 from vase.plots.style import new_figure, styled
@@ -23,10 +24,11 @@ MARKERS = {"no": "o", "yes": "^", "all at once": "s"}
 def cost(results: Results) -> Figure:
     """Accuracy at the end against memory beyond the weights, and forgetting against the time of a step.
 
-    Times are those of the benchmark of all methods on one processor, if its file lies beside the results: runs may have
-    been trained on different ones.
+    Times on the first stream are those of the benchmark of all methods on one processor, if its file lies beside the
+    results: runs may have been trained on different ones.
     """
-    costs = _benchmark(results.folder.parents[1] / "speed" / "rivals.json")
+    first = results.experiment.name == RIVALS.name and results.preset == "laptop"  # what the benchmark measures
+    costs = _benchmark(results.folder.parents[1] / "speed" / "rivals.json") if first else None
     with styled():
         figure = new_figure(13, 5.6)
         left, right = figure.subplots(1, 2)

@@ -37,7 +37,8 @@ def streams(results: Results) -> Table:
         "at the end of the stream, all worlds. These by fresh probes, trained on the frozen encoder for every score. "
         f"settled probe: trained {SETTLED_AFTER} batches after a visit, and never again. On another processor, the "
         "same seed is another run.",
-        f"Preset {results.preset}; mean ± standard deviation over seeds.{earlier_preset(*every.values())}",
+        f"Preset {results.preset}; mean ± standard deviation over seeds."
+        f"{earlier_preset(*every.values(), name=name_of)}",
     )
     title = "VASE beside its rivals: all streams"
     return Table(title, ("stream", "method", "told boundaries", "seeds", *_SCORES), tuple(rows), notes)

@@ -28,9 +28,11 @@ def _preset_value(results: Results, field: str) -> str:
     for run in results.of(BASE)[:1]:
         config = run.content["config"]
     part, _, name = field.partition(".")
-    value = config[part][name]
+    value = config[part].get(name)
     if field == "dreaming.tau" and config["dreaming"]["snapshot"] != "every":
         return "on leaving"
+    if value is None:
+        return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:g}"

@@ -98,7 +98,7 @@ class VAE:
         if independence and self.config.demands_independence:
             q, own = (out.mean, out.log_var), self.active.cpu()
             pressure = self.independence(*q, noise, own, 0, self.steps - 1, ALONE)
-        asked: dict[str, Any] = {"step": self.steps, "kl_weight": None, "independence": pressure, "workers": ALONE}
+        asked: dict[str, Any] = {"step": self.steps, "kl_warmup": None, "independence": pressure, "workers": ALONE}
         return self.objective(out, x, here, self.active, None, **asked)
 
     def update(self, loss: Float[Tensor, ""], batch: BatchStatistics, /, **what: Any) -> Step:
