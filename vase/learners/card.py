@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vase.extras import DISTRIBUTION
+from vase.learners.protocol import count_environments
 from vase.learners.representation import Representation
 
 _HEAD = f"""---
@@ -63,8 +64,7 @@ model.partial_fit(images)  # goes on learning, with a fresh optimiser
 
 
 def _known(learner: Representation) -> str:
-    views = learner.environments
-    known = sum(view.duplicate_of is None for view in views)
+    views, known = learner.environments, count_environments(learner)
     used = {int(n) for view in views for n in view.used.nonzero()[0]}
     sentence = (
         f"{known} environment{'s' * (known != 1)} after {learner.steps:,} batches; "

@@ -70,7 +70,7 @@ def export_programs(learner: Representation) -> dict[str, ExportedProgram]:
     networks = copy.deepcopy(learner.networks_).cpu().eval()
     networks.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]  # saved weights must be dense
     active = torch.stack([record.active for record in learner.memory_]).float()
-    known = torch.tensor([learner.memory_.resolve(s) for s in range(len(learner.memory_))])
+    known = torch.tensor(learner.memory_.resolved())
     encoder = EncoderGraph(networks.encoder)
     seen = active if learner.gated_ else torch.ones_like(active)
     decoder = DecoderGraph(networks.decoder, learner.likelihood_, seen, known)

@@ -103,6 +103,10 @@ class EnvironmentMemory:
         known = self.records[index].duplicate_of
         return index if known is None else known
 
+    def resolved(self) -> list[int]:
+        """Each environment or, of a retired one, the one that it came into."""
+        return [self.resolve(index) for index in range(len(self))]
+
     def used_by_others(self, index: int) -> Bool[Tensor, "N"]:
         """Latents that some environment other than `index` uses: those that a mask must protect."""
         others = [record.used for record in self.records if record.index != index]

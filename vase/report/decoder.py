@@ -40,20 +40,15 @@ def export_decoder(learner: Learner) -> dict[str, Any] | None:
             "output": output,
             "seen": seen_by_decoder(learner),
             "first": _weights(decoder.from_latents),
-            "environments": pack(decoder.environments.rows()[known_environments(learner)]),
+            "environments": pack(decoder.environments.rows()[learner.memory_.resolved()]),
             "layers": layers,
         }
 
 
 def seen_by_decoder(learner: Representation) -> list[list[bool]]:
     """Whether the decoder sees each latent, in each environment."""
-    views = [learner.environments[s] for s in known_environments(learner)]
+    views = [learner.environments[s] for s in learner.memory_.resolved()]
     return [(view.mask & view.gate | (not learner.gated_)).tolist() for view in views]
-
-
-def known_environments(learner: Representation) -> list[int]:
-    """Each environment or, of a retired one, the one that stands for it."""
-    return [view.index if view.duplicate_of is None else view.duplicate_of for view in learner.environments]
 
 
 def pack(values: Float[Tensor, "..."]) -> dict[str, Any]:

@@ -62,11 +62,7 @@ def make_plan(
     if any(test.name != name for name, test in tests.items()):  # only half of a dataset was there
         stand_ins = StreamSpec.of((tests[world].name, steps) for world, steps in schedule.timeline.stages)
         schedule, tests = load(str(stand_ins), **{**options, "fallback": False})
-    fixed = {"image_shape": schedule.image_shape, "batch_size": settings.batch_size}
     config = settings.configure(schedule.image_shape)
-    for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
-        if getattr(config, name) != fixed[name]:
-            raise ValueError(f"{name}={getattr(config, name)}: the stream decides it ({fixed[name]}); use {option}.")
     trains = {stage.world.name: stage.world for stage in schedule.stages}
     worlds = {name: (trains[name], test) for name, test in tests.items()}
     return Plan(settings, config, schedule, worlds)

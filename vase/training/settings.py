@@ -250,7 +250,13 @@ class RunSettings:
     def configure(self, image_shape: tuple[int, int, int]) -> VASEConfig:
         """The configuration of a learner of images of this shape: the preset, and what the settings change."""
         fixed = {"image_shape": image_shape, "batch_size": self.batch_size}
-        return preset(self.preset, image_shape, self.lengths[0]).with_values({**fixed, **self.overrides})
+        config = preset(self.preset, image_shape, self.lengths[0]).with_values({**fixed, **self.overrides})
+        for name, option in (("image_shape", "--canvas"), ("batch_size", "--batch-size")):
+            if getattr(config, name) != fixed[name]:
+                raise ValueError(
+                    f"{name}={getattr(config, name)}: the stream decides it ({fixed[name]}); use {option}."
+                )
+        return config
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready copy; the inverse of `from_dict`. Fields that are seldom used appear only if they are used."""
